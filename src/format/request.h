@@ -34,8 +34,9 @@ enum hw_request_what {
 	HW_ASK_RESET = 7,  /* the sums of dumps begin anew; `text` HW_RESET_LIVE: without the blocks
 			    * that are live now, and the plan's distances begin anew, too */
 	HW_ASK_STATUS = 8, /* lines KEY=VALUE in the reply's `message` */
-	/* All recorded processes, in a descriptor of the reply: lines "PID LIVE PEAK PROGRAM",
-	 * bytes as decimal numbers. */
+	/* All recorded processes, in a descriptor of the reply: lines
+	 * "PID LIVE PEAK RECORDING PROGRAM", bytes as decimal numbers, RECORDING 0 while it is
+	 * stopped, else 1. */
 	HW_ASK_PROCESSES = 16,
 	HW_ASK_POOL =
 		10, /* whether there is a pool: `text` is its address, hexadecimal; error ENOENT */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An HTTP server for one user: it listens on the loopback interface, wants a random token in each
- * URL or, from programs, as "Authorization: Bearer TOKEN", answers GET and HEAD alone, and hands
- *what it lets pass to a site. It knows nothing of what the site answers with. One thread does all:
- *the site must not wait in its functions, it answers later instead, and names the descriptors that
- *it waits for.
+ * URL or, from programs, as "Authorization: Bearer TOKEN", answers GET and HEAD alone (and POST at
+ * one path, if a site wants that), and hands what it lets pass to a site. It knows nothing of what
+ * the site answers with. One thread does all: the site must not wait in its functions, it answers
+ * later instead, and names the descriptors that it waits for.
  *
  *	error = serve_open(&settings, &site, &server);
  *	…serve_url(server)…
@@ -32,6 +32,8 @@
 #define SERVE_CONNECTIONS_CROWDED_MAX 48u
 /* Memory for the request line and the headers of a connection; more of them are refused. */
 #define SERVE_REQUEST_BYTES_MAX ((size_t)32 << 10)
+/* Of the body of a POST, which is dropped. */
+#define SERVE_BODY_BYTES_MAX ((size_t)16 << 20)
 /* Arguments in a URL. */
 #define SERVE_ARGUMENTS_MAX 64u
 /* A connection is closed that has not sent a whole request after so long… */
@@ -67,6 +69,7 @@ struct serve_request {
 	const char *path; /* below the token: "", "data" */
 	const struct serve_argument *arguments;
 	size_t argument_count;
+	bool is_post;
 };
 
 struct serve_answer {
@@ -108,6 +111,9 @@ struct serve_settings {
 	bool allow_remote;  /* other addresses than those of loopback */
 	/* On addresses of loopback no token is wanted: every user of this machine may ask. */
 	bool open_on_loopback;
+	/* The one path below the token at which POST is answered, too; its body is dropped. NULL:
+	 * none. */
+	const char *post_path;
 	const char *policy;                /* Content-Security-Policy of all answers */
 	const volatile sig_atomic_t *stop; /* not 0: serve_run() ends */
 	const sigset_t *wait_mask;         /* blocked signals while it waits */

@@ -66,6 +66,12 @@ static void use_ticket(struct serve_exchange *exchange)
 	server->http.MHD_add_response_header(exchange->response, "Location", place);
 }
 
+static bool post_is_taken(const struct serve_server *server, const char *below)
+{
+	const char *path = server->settings.post_path;
+	return path && (!below || !strcmp(below, path));
+}
+
 static struct refusal request_check(
 	const struct serve_exchange *exchange, const char *path, const char *method)
 {
@@ -73,13 +79,15 @@ static struct refusal request_check(
 	const char *host = header_of(exchange, "Host");
 	char address[INET6_ADDRSTRLEN];
 	socket_own_address(exchange->fd, address);
-	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+	const char *below = path_below(exchange, path);
+	if (!exchange->is_post && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
 		return (struct refusal){405, "Only GET and HEAD are answered.\n"};
-	if (request_has_body(exchange))
+	if (exchange->is_post && !post_is_taken(server, below))
+		return (struct refusal){405, "POST is not answered here.\n"};
+	if (!exchange->is_post && request_has_body(exchange))
 		return (struct refusal){413, "Requests have no body.\n"};
 	if (!host_is_own(host, address, server->port))
 		return (struct refusal){403, "This host is not served here.\n"};
-	const char *below = path_below(exchange, path);
 	if (!below && ticket_is_good(exchange, path))
 		return (struct refusal){302, "See the page.\n"};
 	if (!below)
@@ -124,7 +132,8 @@ static void hand_to_site(struct serve_exchange *exchange, const char *url)
 	}
 	const struct serve_request request = {.path = path_below(exchange, url),
 		.arguments = arguments.data,
-		.argument_count = arguments.len};
+		.argument_count = arguments.len,
+		.is_post = exchange->is_post};
 	server->site.request(server->site.ctx, &request, exchange);
 }
 
@@ -145,6 +154,7 @@ static enum MHD_Result on_headers(
 	struct serve_exchange *exchange, const char *url, const char *method)
 {
 	exchange->seen = true;
+	exchange->is_post = strcmp(method, "POST") == 0;
 	struct refusal refusal = request_check(exchange, url, method);
 	if (!refusal.status)
 		return MHD_YES;
@@ -165,15 +175,26 @@ static struct serve_exchange *exchange_of(
 	return info ? info->socket_context : NULL;
 }
 
-/* Called when the headers are there, when all of the request is, and when it was resumed. */
+/* Drops a part of the body. Returns false if that is more than one may have. */
+static bool body_drop(struct serve_exchange *exchange, size_t *len)
+{
+	exchange->body_bytes += *len;
+	*len = 0;
+	return exchange->is_post && exchange->body_bytes <= SERVE_BODY_BYTES_MAX;
+}
+
+/* Called when the headers are there, for each part of a body, when all of the request is, and when
+ * it was resumed. */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *body, size_t *body_len, void **request)
 {
 	struct serve_exchange *exchange = exchange_of(ctx, connection);
 	(void)body;
 	(void)request;
-	if (!exchange || exchange->gone || *body_len)
+	if (!exchange || exchange->gone)
 		return MHD_NO;
+	if (*body_len)
+		return body_drop(exchange, body_len) ? MHD_YES : MHD_NO;
 	if (!exchange->seen) {
 		exchange->no_interim = strcmp(version, "HTTP/1.1") != 0;
 		return on_headers(exchange, url, method);
@@ -199,6 +220,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **re
 	if (!exchange)
 		return;
 	exchange->seen = false;
+	exchange->body_bytes = 0;
 	exchange_enter(exchange, EXCHANGE_WAITING);
 	exchange->answered = true;
 }

@@ -33,6 +33,7 @@ struct export_format {
 	bool events;       /* needs all events; filters don't apply */
 	bool ranges;  /* of events: may begin later, with frees of blocks that it does not have */
 	bool samples; /* can mark figures as those of a sample */
+	bool hidden;  /* for other parts of heapwise: not listed */
 	bool ends;    /* can represent the exit status, and whether data is missing */
 	struct error *(*write)(const struct exported *from, const struct sink *sink);
 };
@@ -77,6 +78,10 @@ struct error *export_callgrind(const struct exported *from, const struct sink *s
 struct error *export_json(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_csv(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_gperftools(const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_gperftools_served(
+	const struct exported *from, const struct sink *sink) must_check_;
+struct error *export_gperftools_names(
+	const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_jemalloc(const struct exported *from, const struct sink *sink) must_check_;
 struct error *export_jemalloc_live(
 	const struct exported *from, const struct sink *sink) must_check_;

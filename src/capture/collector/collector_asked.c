@@ -154,14 +154,14 @@ static int list_processes(const struct collector *c)
 		if (!s->recorder)
 			continue;
 		const struct dump_figures now = recorder_figures(s->recorder);
-		char name[sizeof(s->command)];
-		memcpy(name, s->command, sizeof(name));
+		char name[sizeof(s->started_as)];
+		memcpy(name, s->started_as, sizeof(name));
 		for (char *p = name; *p; p++) {
 			if ((unsigned char)*p < ' ')
 				*p = '?'; /* no line of its own */
 		}
-		dprintf(fd, "%d %llu %llu %s\n", (int)s->pid, (unsigned long long)now.live_bytes,
-			(unsigned long long)now.peak_bytes, name);
+		dprintf(fd, "%d %llu %llu %d %s\n", (int)s->pid, (unsigned long long)now.live_bytes,
+			(unsigned long long)now.peak_bytes, !s->recorder->stopped, name);
 	}
 	if (fd >= 0)
 		lseek(fd, 0, SEEK_SET);

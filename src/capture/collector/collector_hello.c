@@ -273,6 +273,8 @@ static void record_image(
 		collector_begin_dumps(c, s, from);
 		if (from)
 			inherit_pools(s, from);
+		if (from && !strcmp(from->command, s->command))
+			memcpy(s->started_as, from->started_as, sizeof(s->started_as));
 		if (from && from->recorder->stopped)
 			recorder_stop(s->recorder);
 		s->recorder->own_malloc = has_own_malloc(c, caller->pid);

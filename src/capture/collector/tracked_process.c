@@ -25,6 +25,8 @@
 /* The machine's own PID namespace (linux/proc_ns.h: PROC_PID_INIT_INO). */
 #define FIRST_NAMESPACE 0xeffffffcu
 #define STATUS_BYTES 16384
+/* The kernel's names of tasks (linux/sched.h: TASK_COMM_LEN), without the NUL. */
+#define COMM_BYTES 15
 #define UID_LINE "\nUid:"
 
 struct tracked_process *tracked_process_create(pid_t pid)
@@ -226,6 +228,34 @@ void tracked_process_command(pid_t pid, char ret[static TRACKED_COMMAND_MAX])
 	snprintf(ret, TRACKED_COMMAND_MAX, "%.*s", TRACKED_COMMAND_MAX - 1, path_last_part(exe));
 }
 
+/* Reads the beginning of a file of /proc. */
+static bool read_beginning(pid_t pid, const char *file, char *ret, size_t bytes)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret, bytes - 1);
+	ret[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+/* The kernel has the name of the file that was executed, cut; the first word of the command has it
+ * whole, unless it was another one. */
+void tracked_process_started_as(pid_t pid, char ret[static TRACKED_COMMAND_MAX])
+{
+	char executed[32], first[4096];
+	tracked_process_command(pid, ret);
+	if (!read_beginning(pid, "comm", executed, sizeof(executed)) ||
+		!read_beginning(pid, "cmdline", first, sizeof(first)))
+		return;
+	executed[strcspn(executed, "\n")] = 0;
+	const char *name = path_last_part(first);
+	size_t bytes = strlen(executed);
+	if (bytes && !strncmp(name, executed, bytes) && (!name[bytes] || bytes == COMM_BYTES) &&
+		strlen(name) < TRACKED_COMMAND_MAX)
+		snprintf(ret, TRACKED_COMMAND_MAX, "%s", name);
+}
+
 int tracked_process_file_create(struct tracked_process *process, const char *root_file)
 {
 	size_t stem = strlen(root_file);
@@ -289,6 +319,7 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 		.file_name = process->file};
 	struct error *error = recorder_create(&start, &process->recorder);
 	tracked_process_command(process->pid, process->command);
+	tracked_process_started_as(process->pid, process->started_as);
 	tracked_process_program(process->pid, process->program, sizeof(process->program));
 	if (error) {
 		unlink(process->file); /* there is nothing in it */

@@ -42,6 +42,7 @@ struct tracked_process {
 	struct leak_verdict_child *verdict_child; /* of one that the program asked for, or NULL */
 	struct process_dumps dumps;               /* of the present image */
 	char command[TRACKED_COMMAND_MAX];        /* base name of the present image's program */
+	char started_as[TRACKED_COMMAND_MAX];     /* the same, or that of a link to it */
 	char program[HW_NOTICE_PATH];             /* its path, cut; "" if it may not be read */
 	char file[TRACKED_FILE_MAX];              /* of the present image */
 };
@@ -73,6 +74,11 @@ bool tracked_process_ending_is_to_come(const struct tracked_process *process);
 
 /* Gives the base name of the program that a process executes, "" if it may not be read. */
 void tracked_process_command(pid_t pid, char ret[static TRACKED_COMMAND_MAX]);
+
+/* Sets *ret to the name by which a process's program was started, if that was a link to the file:
+ * redis-server, whose file is redis-check-rdb. Else to the file's. Processes can change what this
+ * reads, so it is for people alone. */
+void tracked_process_started_as(pid_t pid, char ret[static TRACKED_COMMAND_MAX]);
 
 /* Gives the path of that program, cut to `bytes` bytes including the NUL. */
 void tracked_process_program(pid_t pid, char *ret, size_t bytes);

@@ -125,9 +125,9 @@ static bool name_dump(int dump, char *ret, size_t bytes)
 	return kept >= 0;
 }
 
-/* By `heapwise export` or `html`, which becomes this process. `base`: -1, or the dump before. */
-static struct error *convert_dump(
-	const struct request *request, int base, int dump, const char *name)
+/* By `heapwise export` or `html`, in this process. `base`: -1, or the dump before. Returns the exit
+ * code. */
+static int convert_dump(const struct request *request, int base, int dump, const char *name)
 {
 	char from[64], before[64];
 	bool is_page = !strcmp(request->format, FORMAT_HTML);
@@ -143,15 +143,15 @@ static struct error *convert_dump(
 	}
 	if (!name_dump(dump, from, sizeof(from)) ||
 		(base >= 0 && !name_dump(base, before, sizeof(before))))
-		return error_errno(ERROR_ENVIRONMENT, errno, "can't keep the dump open");
+		return message_error(
+			error_errno(ERROR_ENVIRONMENT, errno, "can't keep the dump open"));
 	if (base >= 0) {
 		words[n++] = "--base";
 		words[n++] = before;
 	}
 	words[n++] = from;
-	fflush(NULL);
-	execv("/proc/self/exe", (char *const *)words);
-	return error_errno(ERROR_ENVIRONMENT, errno, "can't start 'heapwise export'");
+	const struct command *command = is_page ? &command_html : &command_export;
+	return command->run(command, (int)n - 1, (char **)words + 1);
 }
 
 /* Waits so long, whatever signals come, unless the process ends before. */
@@ -275,8 +275,9 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	bool quiet = request.quiet || !strcmp(name, "-");
 	if (request.format && !quiet) /* converters do not name their file */
 		cmd_dump_show(name, &reply, false);
-	error = request.format ? convert_dump(&request, before, dump, name)
-			       : write_dump(&request, dump, name);
+	if (request.format)
+		return convert_dump(&request, before, dump, name);
+	error = write_dump(&request, dump, name);
 	if (error)
 		return message_error(error);
 	return quiet ? 0 : cmd_dump_show(name, &reply, true);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/http/http_answer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,15 +18,14 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 
-/* How the answer to HW_ASK_STATUS begins then. */
-#define STOPPED "recording=0\n"
-
-static const char *const kinds[HTTP_KINDS] = {"heap", "allocs", "index", "page"};
+static const char *const kinds[HTTP_KINDS] = {
+	"heap", "allocs", "index", "page", "command", "addresses", "names"};
 
 /* A process that is being recorded. */
 struct recorded {
 	pid_t pid;
 	uint64_t live_bytes, peak_bytes;
+	bool is_recording; /* allocations are */
 	char command[256];
 };
 
@@ -50,7 +48,7 @@ void http_words_make(const struct http_question *question, struct http_words *re
 	ret->data[n] = NULL;
 }
 
-/* The lines are "PID LIVE PEAK COMMAND". */
+/* The lines are those of HW_ASK_PROCESSES. */
 static struct error *read_recorded(const char *session, struct recorded_vec *ret)
 {
 	_cleanup_close_ int fd = -1;
@@ -64,10 +62,11 @@ static struct error *read_recorded(const char *session, struct recorded_vec *ret
 	char line[512];
 	while (fgets(line, sizeof(line), lines)) {
 		struct recorded one = {.pid = 0};
-		int pid;
-		if (sscanf(line, "%d %" SCNu64 " %" SCNu64 " %255[^\n]", &pid, &one.live_bytes,
-			    &one.peak_bytes, one.command) < 3)
+		int pid, recording;
+		if (sscanf(line, "%d %" SCNu64 " %" SCNu64 " %d %255[^\n]", &pid, &one.live_bytes,
+			    &one.peak_bytes, &recording, one.command) < 4)
 			continue;
+		one.is_recording = recording;
 		one.pid = pid;
 		if (!recorded_vec_push(ret, one))
 			return error_no_memory();
@@ -108,19 +107,48 @@ static int answer_index(const struct recorded_vec *all, const struct http_questi
 		text_add(&text, "<td>");
 		text_add_bytes(&text, one->peak_bytes);
 		text_add(&text, "<td>");
-		static const char *const links[] = {
-			"heap?", "allocs?", "heap?debug=1&amp;", "heap?seconds=30&amp;"};
+		static const struct {
+			const char *link, *text;
+		} links[] = {{"heap?", "live heap"}, {"allocs?", "all allocations"},
+			{"heap?debug=1&amp;", "live heap as text"},
+			{"heap?seconds=30&amp;", "what changes in 30 seconds"}};
 		for (size_t k = 0; k < ARRAY_SIZE(links); k++)
-			text_printf(&text, "<a href=\"%spid=%d\">%.*s</a> ", links[k],
-				(int)one->pid, (int)strcspn(links[k], "&"), links[k]);
-		text_add(&text, "\n");
+			text_printf(&text, "%s<a href=\"%spid=%d\">%s</a>", k ? ", " : "",
+				links[k].link, (int)one->pid, links[k].text);
+		text_add_char(&text, '\n');
 	}
 	text_add(&text, "</table>\n<p>go tool pprof http://HOST:PORT/debug/pprof/heap; "
 			"?seconds=N: what changed in N seconds; ?debug=1: as text.</p>\n");
 	return output_text(&text);
 }
 
-/* `heapwise dump PID …`, which becomes this process. */
+static const char *format_of(const struct http_question *question)
+{
+	if (question->kind == HTTP_PAGE)
+		return "--format=html";
+	if (question->kind == HTTP_ADDRESSES)
+		return "--format=gperftools-served";
+	if (question->kind == HTTP_NAMES)
+		return "--format=gperftools-names";
+	return question->debug ? "--format=gperftools" : "--format=pprof";
+}
+
+/* As the kernel has it, without the last NUL. */
+static int answer_command(pid_t pid)
+{
+	char path[32];
+	_cleanup_free_ char *line = NULL;
+	size_t bytes;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	ssize_t n = file ? getdelim(&line, &bytes, EOF, file) : -1;
+	if (n <= 0)
+		return message_error(error_create(ERROR_INPUT, "process %d has ended", (int)pid));
+	fwrite(line, 1, line[n - 1] ? (size_t)n : (size_t)n - 1, stdout);
+	return 0;
+}
+
+/* `heapwise dump PID …`, in this process. */
 static int answer_dump(pid_t pid, const struct http_question *question)
 {
 	char number[16], seconds[32];
@@ -128,38 +156,22 @@ static int answer_dump(pid_t pid, const struct http_question *question)
 	size_t n = 5;
 	snprintf(number, sizeof(number), "%d", (int)pid);
 	snprintf(seconds, sizeof(seconds), "--seconds=%u", question->seconds);
-	words[n++] = question->kind == HTTP_PAGE ? "--format=html"
-		     : question->debug           ? "--format=gperftools"
-						 : "--format=pprof";
-	if (!question->debug && question->kind != HTTP_PAGE)
+	words[n++] = format_of(question);
+	if (!strcmp(words[n - 1], "--format=pprof"))
 		words[n++] = question->kind == HTTP_ALLOCS ? "--metric=allocated_bytes"
 							   : "--metric=live_bytes";
 	if (question->seconds)
 		words[n++] = seconds;
-	execv("/proc/self/exe", (char *const *)words);
-	return message_error(error_errno(ERROR_ENVIRONMENT, errno, "can't start 'heapwise dump'"));
+	return command_dump.run(&command_dump, (int)n - 1, (char **)words + 1);
 }
 
-/* Returns whether allocations of a process are not recorded now. */
-static struct error *look_for_stop(pid_t pid, bool *ret)
+static int answer_profile(const struct recorded *one, const struct http_question *question)
 {
-	struct hw_reply reply;
-	struct error *error = ask_for(pid, HW_ASK_STATUS, "", &reply);
-	*ret = !error && strncmp(reply.message, STOPPED, strlen(STOPPED)) == 0;
-	return error;
-}
-
-static int answer_profile(pid_t pid, const struct http_question *question)
-{
-	bool stopped = false;
-	struct error *error = look_for_stop(pid, &stopped);
-	if (error)
-		return message_error(error);
-	if (!stopped)
-		return answer_dump(pid, question);
+	if (one->is_recording)
+		return answer_dump(one->pid, question);
 	message("heap profiling not activated: recording of process %d is stopped; start it with "
 		"'heapwise ctl %d start'",
-		(int)pid, (int)pid);
+		(int)one->pid, (int)one->pid);
 	return HTTP_EXIT_STOPPED;
 }
 
@@ -180,8 +192,10 @@ static int http_answer(const struct http_question *question)
 					  (int)question->pid)
 				: error_create(
 					  ERROR_INPUT, "no process is being recorded any more"));
+	if (question->kind == HTTP_COMMAND)
+		return answer_command(one->pid);
 	return question->kind == HTTP_PAGE ? answer_dump(one->pid, question)
-					   : answer_profile(one->pid, question);
+					   : answer_profile(one, question);
 }
 
 static int cmd_http_answer(const struct command *command, int argc, char **argv)

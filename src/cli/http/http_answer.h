@@ -15,7 +15,17 @@
 #define HTTP_WORDS_MAX 12
 #define HTTP_WORD_BYTES 64
 
-enum http_kind { HTTP_HEAP, HTTP_ALLOCS, HTTP_INDEX, HTTP_PAGE, HTTP_KINDS };
+enum http_kind {
+	HTTP_HEAP,
+	HTTP_ALLOCS,
+	HTTP_INDEX,
+	HTTP_PAGE,
+	HTTP_COMMAND, /* the command line, with a NUL between its words */
+	/* As gperftools' own server has them: addresses, and their names apart. */
+	HTTP_ADDRESSES,
+	HTTP_NAMES,
+	HTTP_KINDS
+};
 
 struct http_question {
 	enum http_kind kind;

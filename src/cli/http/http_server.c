@@ -7,16 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "base/util.h"
 #include "capture/ask.h"
+#include "cli/command.h"
 #include "cli/http/http_answer.h"
+#include "cli/http/http_question.h"
 #include "cli/serve/serve_answers.h"
 #include "serve/serve.h"
 
@@ -25,6 +27,11 @@
 #define POLICY "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 #define RUNNING_MAX 16u
 #define URL_BYTES 256
+/* As of nice(1): a tenth of the time of a processor that others want, too. */
+#define NICENESS 10
+#define SYMBOL_PATH "pprof/symbol"
+/* What google-pprof and jeprof want to see there first, with any number but 0. */
+#define SYMBOLS_THERE "num_symbols: 1\n"
 /* For a client to read the last answer, and between two looks at that. */
 #define LAST_ANSWER_MS 500
 #define LAST_LOOK_MS 50
@@ -64,6 +71,10 @@ static const struct http_page {
 	{"debug/pprof/", HTTP_INDEX, "text/html; charset=utf-8"},
 	{"debug/pprof/heap", HTTP_HEAP, "application/octet-stream"},
 	{"debug/pprof/allocs", HTTP_ALLOCS, "application/octet-stream"},
+	{"debug/pprof/cmdline", HTTP_COMMAND, PLAIN},
+	{"pprof/heap", HTTP_ADDRESSES, PLAIN},
+	{"pprof/cmdline", HTTP_COMMAND, PLAIN},
+	{SYMBOL_PATH, HTTP_NAMES, PLAIN},
 };
 
 static const struct http_page *page_find(const char *path)
@@ -75,28 +86,14 @@ static const struct http_page *page_find(const char *path)
 	return NULL;
 }
 
-/* Takes the arguments of a URL. Returns what is wrong with them; NULL: nothing. */
-static const char *question_take(const struct serve_request *request, struct http_question *ret)
+/* A copy of the server has all that another start of this program would have to load first. */
+static int run_in_copy(void *words)
 {
-	uint64_t value;
-	for (size_t i = 0; i < request->argument_count; i++) {
-		const struct serve_argument *one = &request->arguments[i];
-		if (!strcmp(one->name, "seconds")) {
-			if (!number_whole(one->value, &value) || value > HTTP_SECONDS_MAX)
-				return "invalid value for \"seconds\": must be a whole number from "
-				       "1 to 300\n";
-			ret->seconds = (unsigned)value;
-		} else if (!strcmp(one->name, "debug")) {
-			if (strlen(one->value) != 1 || !strchr("012", *one->value))
-				return "invalid value for \"debug\": must be 0, 1 or 2\n";
-			ret->debug = *one->value != '0';
-		} else if (!strcmp(one->name, "pid")) {
-			if (!number_whole(one->value, &value) || value > INT32_MAX)
-				return "invalid value for \"pid\": must be a process number\n";
-			ret->pid = (pid_t)value;
-		}
-	}
-	return ret->seconds && ret->debug ? "\"seconds\" and \"debug\" exclude each other\n" : NULL;
+	char **argv = words;
+	int argc = 0;
+	while (argv[argc])
+		argc++;
+	return command_http_answer.run(&command_http_answer, argc - 1, argv + 1);
 }
 
 static void http_request(
@@ -106,13 +103,18 @@ static void http_request(
 	const struct http_page *page = page_find(request->path);
 	if (!page) {
 		serve_answer_text(exchange, 404, PLAIN,
-			"Not found. There are: /, /debug/pprof/, /debug/pprof/heap and "
-			"/debug/pprof/allocs.\n");
+			"Not found. There are: /, /debug/pprof/, /debug/pprof/heap, "
+			"/debug/pprof/allocs, /debug/pprof/cmdline, and for google-pprof and "
+			"jeprof /pprof/heap, /pprof/symbol and /pprof/cmdline.\n");
+		return;
+	}
+	if (page->kind == HTTP_NAMES && !request->is_post) {
+		serve_answer_text(exchange, 200, PLAIN, SYMBOLS_THERE);
 		return;
 	}
 	struct http_question question = {.kind = page->kind, .root = state->subject.root};
 	snprintf(question.session, sizeof(question.session), "%s", state->subject.session);
-	const char *problem = question_take(request, &question);
+	const char *problem = http_question_take(request, &question);
 	if (problem || !state->subject.root || state->ended) {
 		serve_answer_text(exchange, problem ? 400 : 503, PLAIN,
 			problem        ? problem
@@ -127,7 +129,8 @@ static void http_request(
 	const struct serve_work work = {.key = key,
 		.file = (size_t)state->asked,
 		.type = question.debug ? PLAIN : page->type,
-		.words = words.data};
+		.words = words.data,
+		.run = run_in_copy};
 	serve_answers_ask(state->answers, &work, exchange);
 }
 
@@ -195,6 +198,7 @@ static void serve_all(const char *listen, bool allow_remote, int link, int repor
 	const struct serve_settings settings = {.listen = listen,
 		.allow_remote = allow_remote,
 		.open_on_loopback = true,
+		.post_path = SYMBOL_PATH,
 		.policy = POLICY,
 		.stop = &stopped,
 		.wait_mask = &wait_mask,
@@ -220,10 +224,26 @@ static void serve_all(const char *listen, bool allow_remote, int link, int repor
 	error_destroy(error);
 }
 
+/*
+ * Answers are for people and monitoring: the program, and the recorder, come first. Where the
+ * kernel groups processes by session (autogroup, sched(7)), priorities count within the session
+ * alone, and the session's own counts.
+ */
+static void server_lower_priority(void)
+{
+	char text[8];
+	int length = snprintf(text, sizeof(text), "%d", NICENESS);
+	(void)!setpriority(PRIO_PROCESS, 0, NICENESS);
+	_cleanup_close_ int group = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (group >= 0)
+		(void)!write(group, text, (size_t)length);
+}
+
 /* Away from the terminal and from what else this process has. */
 static void server_detach(int link, int report)
 {
 	setsid();
+	server_lower_priority();
 	signal(SIGPIPE, SIG_IGN);
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd < 3 && nothing >= 0; fd++)

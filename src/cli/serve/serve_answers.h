@@ -40,8 +40,9 @@ struct serve_work {
 	size_t file;      /* one runs at a time for each; SIZE_MAX: of none */
 	bool is_kept;     /* the answer is given again */
 	const char *type; /* of the answer; static */
-	/* The command line of this program, until NULL; copied. NULL: `run` is called instead, in a
-	 * process of its own, and returns its exit code. */
+	/* The command line of this program, until NULL; copied. With `run`, that is called instead,
+	 * in a process of its own, with the command line, or if there is none (NULL) with `ctx`. It
+	 * returns the exit code. */
 	char *const *words;
 	int (*run)(void *ctx);
 	void *ctx;

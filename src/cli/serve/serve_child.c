@@ -34,11 +34,11 @@ static void child_prepare(const int ends[2], pid_t parent)
 
 static void child_run(char *const *words, int (*run)(void *ctx), void *ctx)
 {
-	if (words) {
+	if (words && !run) {
 		execv("/proc/self/exe", words);
 		_exit(ERROR_INTERNAL);
 	}
-	int code = run(ctx);
+	int code = run(words ? (void *)words : ctx);
 	fflush(NULL);
 	_exit(code);
 }

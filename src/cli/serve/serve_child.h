@@ -17,8 +17,9 @@ struct serve_child {
 	bool is_large;     /* it wrote more, and was ended */
 };
 
-/* Starts the command line of this program, or `run` in a copy of this process if that is NULL.
- * serve_child_deinit() in either case. */
+/* Starts the command line of this program, or `run` in a copy of this process: with `ctx` if there
+ * is no command line (NULL), else with that (a char *const *, until NULL). serve_child_deinit() in
+ * either case. */
 struct error *serve_child_start(struct serve_child *child, char *const *words,
 	int (*run)(void *ctx), void *ctx) must_check_;
 /* Reads what is there. Returns whether it has ended: all was read. */

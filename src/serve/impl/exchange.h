@@ -30,6 +30,8 @@ struct serve_exchange {
 	uint64_t since_turn; /* of the server */
 	bool seen;           /* the headers of the request */
 	bool answered;       /* a request before */
+	bool is_post;
+	size_t body_bytes; /* of a POST, so far */
 	bool suspended, gone;
 	bool closing;                  /* its socket was shut down */
 	bool no_interim;               /* the client speaks HTTP/1.0 */

@@ -50,6 +50,17 @@ static const struct export_format formats[] = {
 		.what = "the same of what is live alone, as jemalloc writes without prof_accum",
 		.samples = true,
 		.write = export_jemalloc_live},
+	/* What a server answers to google-pprof and jeprof. */
+	{.name = "gperftools-served",
+		.what = "gperftools' text, and never names in it",
+		.samples = true,
+		.hidden = true,
+		.write = export_gperftools_served},
+	{.name = "gperftools-names",
+		.what = "the names of its addresses",
+		.samples = true,
+		.hidden = true,
+		.write = export_gperftools_names},
 	{.name = "valgrind",
 		.what = "memcheck's XML, protocol 4: IDEs and CI systems",
 		.leaks = true,
@@ -93,7 +104,7 @@ void export_add_names(struct text *text, bool differences)
 {
 	const char *comma = "";
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (differences && !formats[i].differences)
+		if (formats[i].hidden || (differences && !formats[i].differences))
 			continue;
 		text_printf(text, "%s%s", comma, formats[i].name);
 		comma = ", ";

@@ -306,11 +306,17 @@ static struct error *write_dump(struct dump *at, bool jemalloc)
 	return export_out_end(&at->out);
 }
 
+struct dump_form {
+	bool jemalloc, live_only;
+	bool unnamed; /* names are asked for separately */
+};
+
 static struct error *export_dump(
-	const struct exported *from, const struct sink *sink, bool jemalloc, bool live_only)
+	const struct exported *from, const struct sink *sink, const struct dump_form *form)
 {
+	const bool jemalloc = form->jemalloc;
 	_cleanup_(dump_deinit) struct dump at = {
-		.from = from, .rows = profile_rows(from->profile), .live_only = live_only};
+		.from = from, .rows = profile_rows(from->profile), .live_only = form->live_only};
 	const struct recording *recording = model_recording(from->profile->model);
 	if (!metric_is_known(METRIC_LIVE_BLOCKS, recording) ||
 		!metric_is_known(METRIC_LIVE_BYTES, recording))
@@ -330,7 +336,7 @@ static struct error *export_dump(
 	if (at.by_address.len)
 		qsort(at.by_address.data, at.by_address.len, sizeof(*at.by_address.data),
 			export_dump_by_start);
-	at.named = needs_names(&at);
+	at.named = !form->unnamed && needs_names(&at);
 	if (!error)
 		error = write_dump(&at, jemalloc);
 	if (!error)
@@ -340,15 +346,20 @@ static struct error *export_dump(
 
 struct error *export_gperftools(const struct exported *from, const struct sink *sink)
 {
-	return export_dump(from, sink, false, false);
+	return export_dump(from, sink, &(struct dump_form){.jemalloc = false});
+}
+
+struct error *export_gperftools_served(const struct exported *from, const struct sink *sink)
+{
+	return export_dump(from, sink, &(struct dump_form){.unnamed = true});
 }
 
 struct error *export_jemalloc(const struct exported *from, const struct sink *sink)
 {
-	return export_dump(from, sink, true, false);
+	return export_dump(from, sink, &(struct dump_form){.jemalloc = true});
 }
 
 struct error *export_jemalloc_live(const struct exported *from, const struct sink *sink)
 {
-	return export_dump(from, sink, true, true);
+	return export_dump(from, sink, &(struct dump_form){.jemalloc = true, .live_only = true});
 }

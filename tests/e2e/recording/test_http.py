@@ -211,6 +211,66 @@ def who_may_ask(folder):
         hw.need(get(f"{plain}debug/pprof/heap", Authorization=f"Bearer {'0' * 32}")[0] == 403, "answered with another token")
 
 
+def read_by(folder, name, url):
+    """Bytes by function, with callees: as google-pprof or jeprof shows them."""
+    home = {"HOME": os.fspath(folder), "PPROF_TMPDIR": os.fspath(folder)}
+    ended = hw.run([hw.need_program(name), "--text", "--show_bytes", url], env=hw.clean_environment(**home), cwd=folder)
+    hw.need(ended.status == 0, f"{name}: {ended}")
+    return {row[1]: int(row[0]) for row in re.findall(r"^ *\d+ +[\d.]+% +[\d.]+% +(\d+) +[\d.]+% +(.*)$", ended.text, re.M)}
+
+
+@TESTS.test
+def read_by_perl(folder):
+    """google-pprof and jeprof read a running program by its URL alone, and name the same functions as Go's profile"""
+    with served(folder) as one:
+        one.allocate(7)
+        profile = write(folder / "go.pb.gz", get(f"{one.url}debug/pprof/heap")[2])
+        spots = json.loads(hw.ask("report", profile, "--view", "functions", "--json", "--limit", "100000"))["spots"]
+        sums = {row["function"]: row["cum"]["live_bytes"] for row in spots if row["function"] and row["cum"]["live_bytes"] >= 7 * SIZE}
+        hw.need(len(sums) > 1, f"{sums}")
+        for name in ("google-pprof", "jeprof"):
+            found = read_by(folder, name, f"{one.url}pprof/heap")
+            for function, size in sums.items():
+                # Where a function was inlined it is another one there, and some stacks have both.
+                parts = [found.get(function, 0), found.get(f"{function} (inline)", 0)]
+                hw.need(max(parts) <= size <= sum(parts), f"{name}: {function} has {parts}, not {size}: {found}")
+        status, _, line = get(f"{one.url}pprof/cmdline")
+        hw.need(status == 200 and line.split(b"\0")[:2] == [os.fsencode(sys.executable), b"-c"] and line[-1:] != b"\0", f"{status} {line}")
+        hw.need(get(f"{one.url}debug/pprof/cmdline")[2] == line, "Go's path differs")
+        hw.need(get(f"{one.url}pprof/symbol")[2] == b"num_symbols: 1\n", "no symbols are promised")
+        hw.need(get(f"{one.url}pprof/heap?seconds=1")[0] == 400, "a difference of addresses")
+        hw.need(get(f"{one.url}pprof/profile")[0] == 404, "a profile of time")
+
+
+@TESTS.test
+def bodies(folder):
+    """A body is taken at /pprof/symbol alone, from who may ask, and up to a bound"""
+    with served(folder) as one:
+        host = one.url.split("/")[2]
+        place = (host.split(":")[0], int(host.split(":")[1]))
+
+        def post(path, *, declared, sent, **headers):
+            lines = [f"POST /{path} HTTP/1.1", f"Host: {host}", f"Content-Length: {declared}", "Connection: close",
+                     *(f"{name}: {value}" for name, value in headers.items())]
+            with socket.create_connection(place, timeout=hw.TIMEOUT) as client:
+                client.sendall("\r\n".join([*lines, "", ""]).encode())
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    for _ in range(0, sent, 1 << 16):
+                        client.sendall(b"x" * min(sent, 1 << 16))
+                answer = b""
+                with contextlib.suppress(ConnectionResetError):
+                    while part := client.recv(1 << 16):
+                        answer += part
+            return answer.split(b"\r\n")[0]
+
+        hw.need(b" 200 " in post("pprof/symbol", declared=20, sent=20), "not answered")
+        hw.need(b" 405 " in post("pprof/heap", declared=20, sent=20), "POST of another path is answered")
+        hw.need(b" 403 " in post("pprof/symbol", declared=20, sent=20, Origin="http://evil.example"), "another page may ask")
+        hw.need(b" 200 " not in post("pprof/symbol", declared=17 << 20, sent=17 << 20), "17 MiB are taken")
+        hw.need(b" 200 " in post("pprof/symbol", declared=16 << 20, sent=16 << 20), "16 MiB are refused")
+        one.allocate(1)
+
+
 @TESTS.test
 def port_taken(folder):
     """An address that can't be had is said before the program starts"""
@@ -264,6 +324,19 @@ def forged_names(folder):
 
 
 @TESTS.test
+def named_by_links(folder):
+    """A program that was started by a link to its file goes by the link's name in the list, whose links say what they lead to"""
+    program = folder / "a-server-with-a-long-name"
+    program.symlink_to(sys.executable)
+    with served(folder, program=program) as one:
+        status, _, text = get(one.url + "debug/pprof/")
+        hw.need(status == 200 and b" a-server-with-a-long-name (default)<td>" in text, text.decode())
+        links = dict(re.findall(rb'<a href="([a-z]+\?[a-z0-9=&;]*)pid=\d+">([a-z0-9 ]+)</a>', text))
+        hw.need(links == {b"heap?": b"live heap", b"allocs?": b"all allocations", b"heap?debug=1&amp;": b"live heap as text",
+                          b"heap?seconds=30&amp;": b"what changes in 30 seconds"}, text.decode())
+
+
+@TESTS.test
 def collector_killed(folder):
     """The collector is killed: answers say so, the program goes on, and the server ends with it"""
     with served(folder) as one:
@@ -313,6 +386,18 @@ def many_answers(folder):
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+@TESTS.test
+def gives_way(folder):
+    """The server, and so what makes its answers, comes after the program and its recorder where there is no free processor"""
+    with served(folder) as one:
+        collector = collector_of(folder)
+        root = int(re.search(rb"<td>(\d+) ", get(f"{one.url}debug/pprof/")[2])[1])
+        servers = [pid for pid in of_server(one.process.pid) if pid != collector]
+        ours = os.getpriority(os.PRIO_PROCESS, 0)
+        found = [os.getpriority(os.PRIO_PROCESS, pid) - ours for pid in (root, collector, *servers)]
+        hw.need(len(servers) == 1 and (found == [0, 0, 10] or ours > 9), f"{found}")
 
 
 @TESTS.test
