@@ -21,10 +21,11 @@ enum leaks_form {
 	LEAKS_JSON,
 	LEAKS_CSV,
 	LEAKS_MEMCHECK,
-	LEAKS_SARIF,    /* 2.1.0 */
-	LEAKS_JUNIT,    /* XML */
-	LEAKS_GITHUB,   /* workflow commands that annotate lines */
-	LEAKS_VALGRIND, /* XML as of memcheck --xml=yes */
+	LEAKS_SARIF,      /* 2.1.0 */
+	LEAKS_JUNIT,      /* XML */
+	LEAKS_GITHUB,     /* workflow commands that annotate lines */
+	LEAKS_VALGRIND,   /* XML as of memcheck --xml=yes */
+	LEAKS_GPERFTOOLS, /* a heap profile of what is shown, all of it */
 	LEAKS_FORMS
 };
 

@@ -146,6 +146,12 @@ size_t symbols_module_kept(const struct symbols *symbols, uint32_t module)
 	return 0;
 }
 
+const char *symbols_module_file(struct symbols *symbols, uint32_t module)
+{
+	(void)symbols, (void)module;
+	return NULL;
+}
+
 unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module)
 {
 	(void)symbols, (void)module;

@@ -387,8 +387,17 @@ static int describe_not_executed(const char *name, int why)
 	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+static void describe_leaks_of(
+	const struct collector_recording *recording, struct leak_report *report, bool by_tool)
+{
+	uint64_t before = leak_report_sums(report).lost_blocks;
+	leak_report_show(report, recording->file, STDERR_FILENO, false);
+	if (by_tool && leak_report_sums(report).lost_blocks > before)
+		gperftools_dump_leaks(recording);
+}
+
 /* What the searches have found, on stderr: stdout is the program's. */
-static void describe_leaks(const struct launch_result *r, struct leak_report *report)
+static void describe_leaks(const struct launch_result *r, struct leak_report *report, bool by_tool)
 {
 	if (r->collector == LAUNCH_COLLECTOR_DIED)
 		message("the leak search is lost");
@@ -399,7 +408,7 @@ static void describe_leaks(const struct launch_result *r, struct leak_report *re
 		return;
 	for (size_t i = 0; i < r->recording_count; i++)
 		if (!r->recordings[i].totals.file_gone)
-			leak_report_show(report, r->recordings[i].file, STDERR_FILENO, false);
+			describe_leaks_of(&r->recordings[i], report, by_tool);
 }
 
 /* Processes that no search tells of; those that were left out as the user wished count for nothing.
@@ -471,7 +480,7 @@ static int judge_leaks(const struct request *request, const struct launch_result
 	bool by_tool = request->recording.launch.leak_check.by_tool;
 	if (by_tool)
 		leak_report_leave_out_requested(request->report);
-	describe_leaks(result, request->report);
+	describe_leaks(result, request->report, by_tool);
 	if (by_tool && leak_report_searched_any(request->report))
 		gperftools_describe_leaks(leak_report_sums(request->report),
 			result->file ? short_name(result->file) : NULL);

@@ -50,8 +50,8 @@ static struct error *find_form(const char *name, enum leaks_form *ret)
 			return NULL;
 		}
 	return error_create(ERROR_USAGE,
-		"invalid --format '%s': expected text, memcheck, json, csv, sarif, junit, github "
-		"or valgrind",
+		"invalid --format '%s': expected text, memcheck, json, csv, sarif, junit, github, "
+		"valgrind or gperftools",
 		name);
 }
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "cli/command.h"
 #include "cli/terminal/message.h"
 #include "model/model.h"
 
@@ -21,6 +22,7 @@
 #define MEGA_BITS 20
 #define SOURCE_ALIGNMENT "HEAP_CHECK_POINTER_SOURCE_ALIGNMENT"
 #define POINTER_OFFSET "HEAP_CHECK_MAX_POINTER_OFFSET"
+#define DUMP_DIRECTORY "HEAP_CHECK_DUMP_DIRECTORY"
 #define POINTER_OFFSET_DEFAULT 1024 /* gperftools' */
 #define NS_A_SECOND 1000000000u
 
@@ -148,8 +150,6 @@ void gperftools_options_warn(void)
 	static const char *const ignored[][2] = {
 		{"HEAP_CHECK_TEST_POINTER_ALIGNMENT", SOURCE_ALIGNMENT "=1 searches so"},
 		{"HEAP_CHECK_IDENTIFY_LEAKS", "'heapwise leaks -v' names an address of each leak"},
-		{"HEAP_CHECK_DUMP_DIRECTORY",
-			"the recording has the leaks, 'heapwise leaks' shows them"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		if (getenv(ignored[i][0]))
@@ -177,6 +177,39 @@ void gperftools_describe_leaks(struct leaks_sums sums, const char *recording)
 		"No leaks found for check \"_main_\" (but no 100%% guarantee that there aren't "
 		"any): found %" PRIu64 " reachable heap objects of %" PRIu64 " bytes\n",
 		sums.blocks, sums.bytes);
+}
+
+/* The end of a name that --log-file takes as it is. */
+static void add_log_name(struct text *text, const char *name)
+{
+	for (const char *p = name; *p; p++) {
+		text_add_char(text, *p);
+		if (*p == '%')
+			text_add_char(text, *p);
+	}
+}
+
+void gperftools_dump_leaks(const struct collector_recording *recording)
+{
+	const char *folder = getenv(DUMP_DIRECTORY);
+	_cleanup_(text_deinit) struct text path, option;
+	if (!folder)
+		return;
+	text_init(&path);
+	text_init(&option);
+	text_printf(
+		&path, "%s/%s.%d._main_-end.heap", folder, recording->command, (int)recording->pid);
+	text_add(&option, "--log-file=");
+	add_log_name(&option, path.data ? path.data : "");
+	if (path.failed || option.failed) {
+		message_error(error_no_memory());
+		return;
+	}
+	const char *words[] = {"leaks", "--format=gperftools",
+		"--show-leak-kinds=definite,indirect", option.data, recording->file, NULL};
+	if (!command_leaks.run(&command_leaks, (int)ARRAY_SIZE(words) - 1, (char **)words))
+		message("to look at these leaks with google-pprof: google-pprof %s \"%s\"",
+			recording->command, path.data);
 }
 
 /* As the user has named it: a relative name is shown by as many parts as the pattern has. */

@@ -34,4 +34,8 @@ void gperftools_options_warn(void);
  * where more is to be found. */
 void gperftools_describe_leaks(struct leaks_sums sums, const char *recording);
 
+/* Writes the leaks of a recording to HEAP_CHECK_DUMP_DIRECTORY, if that is set, under gperftools'
+ * name, and says so. What goes wrong is said, too. */
+void gperftools_dump_leaks(const struct collector_recording *recording);
+
 #endif

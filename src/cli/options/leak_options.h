@@ -62,8 +62,8 @@ enum leak_option {
 			"list separately what libc and libstdc++ keep for themselves (default: "   \
 			"yes)"},                                                                   \
 		{OPT_FORMAT, "format", "FORM",                                                     \
-			"text (default), memcheck, valgrind (XML), json, csv, sarif, junit or "    \
-			"github"},                                                                 \
+			"text (default), memcheck, valgrind (XML), json, csv, sarif, junit, "      \
+			"github or gperftools (a heap profile)"},                                  \
 		{OPT_LEAK_JSON, "json", NULL, "as --format json: schema heapwise.leaks/1"},        \
 		{OPT_LOG_FILE, "log-file", "FILE",                                                 \
 			"write the output to FILE; %p PID, %q{NAME} environment, %n number, %% "   \

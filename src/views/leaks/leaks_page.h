@@ -107,6 +107,7 @@ struct error *leaks_memcheck(const struct leaks_page *page, struct text *out) mu
 struct error *leaks_junit(const struct leaks_page *page, struct text *out) must_check_;
 struct error *leaks_github(const struct leaks_page *page, struct text *out) must_check_;
 struct error *leaks_valgrind(const struct leaks_page *page, const struct sink *sink) must_check_;
+struct error *leaks_gperftools(const struct leaks_page *page, const struct sink *sink) must_check_;
 struct error *leaks_sarif(const struct leaks_page *page, const struct sink *sink) must_check_;
 
 #endif

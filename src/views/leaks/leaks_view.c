@@ -29,6 +29,7 @@ static const struct form {
 	[LEAKS_JUNIT] = {"junit", leaks_junit, NULL},
 	[LEAKS_GITHUB] = {"github", leaks_github, NULL},
 	[LEAKS_VALGRIND] = {"valgrind", NULL, leaks_valgrind},
+	[LEAKS_GPERFTOOLS] = {"gperftools", NULL, leaks_gperftools},
 };
 
 const char *leaks_form_name(enum leaks_form form)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Programs made for gperftools' heap profiler, beside the real one: the same files, sums and messages."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -100,6 +101,27 @@ def late_starts(folder):
         hw.need(real == found, f"{found}, really {real}")
 
 
+def allocated(recording):
+    """What each stack has allocated, in bytes."""
+    return [row["allocated_bytes"] for row in json.loads(hw.ask("export", "--format", "json", recording))["sites"]]
+
+
+@TESTS.test
+def stops(folder):
+    """While the profiler is stopped nothing is recorded, which reports say; with HEAPCHECK all is"""
+    for name, variables in (("alone", {}), ("checked", {"HEAPCHECK": "normal"})):
+        place = folder / name
+        place.mkdir()
+        ended, found = ours(place, "later", prefix="", **variables)
+        hw.need(ended.status == 0 and found == {".0001.heap": (1, 2000, 2, 4100), ".0002.heap": (1, 4000, 1, 4000)}, f"{name}: {found} {ended}")
+        recordings = list(place.glob("*.hpw"))
+        hw.need(len(recordings) == 1, f"{recordings}")
+        sizes = allocated(recordings[0])
+        hw.need({1000, 2000, 2100, 4000} <= set(sizes) and (3000 in sizes) == bool(variables), f"{name}: {sizes}")
+        report = hw.ask("report", recordings[0])
+        hw.need(("Recording was stopped" in report) != bool(variables), f"{name}: {report}")
+
+
 @TESTS.test
 def profile_text(folder):
     """GetHeapProfile gives the profile of the moment; its file is in TMPDIR"""
@@ -167,6 +189,34 @@ def leak_check(folder):
                        env=env(HEAPCHECK=mode), cwd=folder)
         hw.need(ended.status == status and words in ended.errors, f"{mode}: {ended}")
         hw.need(mode != "local" or not ended.errors, f"{mode}: {ended}")
+
+
+@TESTS.test
+def leak_dumps(folder):
+    """HEAP_CHECK_DUMP_DIRECTORY gets a profile of the leaks, as the real library writes it; none if there are no leaks"""
+    place = folder / "50% dumps"
+    place.mkdir()
+    for story, status in (("leaks", 1), ("plain", 0)):
+        env = hw.clean_environment(HEAPCHECK="normal", HEAP_CHECK_DUMP_DIRECTORY=str(place))
+        ended = hw.run([hw.HEAPWISE, "run", "-q", "-f", "-o", folder / "a.hpw", "--as=gperftools", "--", PROFILED, story], env=env, cwd=folder)
+        hw.need(ended.status == status, f"{story}: {ended}")
+        found = list(place.iterdir())
+        if not status:
+            hw.need(not found, f"{found}")
+            continue
+        hw.need(len(found) == 1 and re.fullmatch(r"heap_profiled\.\d+\._main_-end\.heap", found[0].name), f"{found}")
+        hw.need(sums(found[0]) == (1, 777, 1, 777) and found[0].name in ended.errors, f"{found[0].read_text()} {ended}")
+        shown = hw.run([hw.need_program("google-pprof"), "--text", "--show_bytes", PROFILED, found[0]])
+        hw.need(shown.text.startswith("Total: 777 B"), str(shown))
+        if REAL:
+            real = folder / "real"
+            real.mkdir()
+            env = hw.clean_environment(LD_PRELOAD=REAL[0], HEAPCHECK="normal", HEAP_CHECK_DUMP_DIRECTORY=str(real))
+            hw.run([PROFILED, story], env=env, cwd=folder)
+            theirs = [path for path in real.iterdir() if "_main_" in path.name]
+            hw.need(len(theirs) == 1 and re.sub(r"\d+", "N", theirs[0].name) == re.sub(r"\d+", "N", found[0].name), f"{theirs}")
+            hw.need(sums(theirs[0]) == sums(found[0]), f"{theirs[0].read_text()}")
+        found[0].unlink()
 
 
 ROW = re.compile(r"\s*(\d+):\s+(\d+)\s+\[\s*(\d+):\s+(\d+)\] @")

@@ -34,6 +34,8 @@
 extern int heapwise_rt_request(uint32_t what, const char *text, char *message, size_t bytes)
 	__attribute__((weak));
 extern int heapwise_rt_is_recording(void) __attribute__((weak));
+/* The runtime's, see preload/lsan_bridge.h: enum hw_heap_check. */
+extern uint32_t heapwise_rt_heap_check(void) __attribute__((weak));
 
 /*
  * NOLINTBEGIN(bugprone-signal-handler): what a handler gets to here makes system calls, reads
@@ -42,6 +44,7 @@ extern int heapwise_rt_is_recording(void) __attribute__((weak));
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_on, has_ended;
+static bool has_stopped; /* the recording, too */
 static struct gp_settings settings;
 static char prefix[PATH_MAX];
 
@@ -147,6 +150,20 @@ static void dump_first(void)
 	dump_locked(reason.data);
 }
 
+/* While nothing is profiled, nothing is recorded, unless a search for leaks needs all blocks. */
+static void stop_recording(void)
+{
+	if (!heapwise_rt_heap_check || !heapwise_rt_heap_check())
+		has_stopped = !ask_collector(HW_ASK_STOP, NULL, NULL, 0);
+}
+
+static void resume_recording(void)
+{
+	if (has_stopped && ask_collector(HW_ASK_START, NULL, NULL, 0))
+		gp_print("heapwise: can't go on recording\n");
+	has_stopped = false;
+}
+
 static void start_locked(const char *wanted)
 {
 	if (is_on)
@@ -166,6 +183,7 @@ static void start_locked(const char *wanted)
 	prefix[bytes] = 0;
 	is_on = true;
 	print_unless_quiet("Starting tracking the heap\n");
+	resume_recording();
 	/* The profile is of what comes from here on: gperftools begins with an empty table. */
 	if (ask_collector(HW_ASK_RESET, HW_RESET_LIVE, NULL, 0))
 		gp_print("heapwise: heap profiles have blocks of before their start, too\n");
@@ -190,8 +208,10 @@ API int IsHeapProfilerRunning(void)
 API void HeapProfilerStop(void)
 {
 	pthread_mutex_lock(&lock);
-	if (is_on)
+	if (is_on) {
 		ask_collector(HW_ASK_CONFIGURE, "allocated=0\nfreed=0\npeak=0\nevery=0\n", NULL, 0);
+		stop_recording();
+	}
 	is_on = false;
 	pthread_mutex_unlock(&lock);
 }
