@@ -22,6 +22,12 @@ struct option_spec {
 	const char *help; /* one line */
 };
 
+/* A heading of the help, in front of the option with that id; a table of them ends with NULL. */
+struct option_heading {
+	int id;
+	const char *text;
+};
+
 struct command {
 	const char *name;
 	const char *synopsis;                /* what follows the name: "[FILE] [OPTION…]" */
@@ -30,6 +36,7 @@ struct command {
 	void (*describe)(struct text *text); /* adds more of these; may be NULL */
 	const char *examples; /* whole lines, each indented by two spaces; may be NULL */
 	const struct option_spec *options;
+	const struct option_heading *headings; /* NULL: none */
 	bool stops_at_operand; /* options after the first operand belong to somebody else */
 	bool hidden;           /* not in the list of commands */
 	bool no_files;         /* its words are no files that are looked at: URLs stay */

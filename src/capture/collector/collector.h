@@ -64,7 +64,9 @@ struct collector_end {
 	uint64_t living;     /* processes still being recorded */
 	uint64_t silent;     /* processes that go on and have sent nothing so far */
 	uint64_t stays;      /* 1: the collector stays, for these or for others yet to come */
-	char message[256];   /* why something could not be recorded, or "" */
+	uint64_t dumps;      /* files with dumps, of all reasons */
+	char last_dump[TRACKED_FILE_MAX]; /* the latest of them; others may have replaced it */
+	char message[256];                /* why something could not be recorded, or "" */
 	struct collector_unrecorded unrecorded_named[COLLECTOR_UNRECORDED_MAX];
 };
 

@@ -326,6 +326,12 @@ void collector_dump_due(struct collector *c, struct tracked_process *s)
 	drop_all_due(c, s, TOO_MANY);
 }
 
+static void count_dump(struct collector *c, const char *name)
+{
+	c->summary.end.dumps++;
+	snprintf(c->summary.end.last_dump, sizeof(c->summary.end.last_dump), "%s", name);
+}
+
 static void finish_job(struct collector *c, struct tracked_process *s, struct dump_job *job)
 {
 	char problem[HW_REPLY_MESSAGE];
@@ -335,6 +341,8 @@ static void finish_job(struct collector *c, struct tracked_process *s, struct du
 	collector_unwatch(c, job->pidfd);
 	char *name = dump_job_finish(job, problem);
 	s->dumps.done += !*problem;
+	if (name && !*problem)
+		count_dump(c, name);
 	if (name && order)
 		dump_files_note(&s->dumps.files,
 			(struct dump_file){.name = name, .order = order, .owner = owner},

@@ -20,6 +20,9 @@ static const struct option_spec option_specs[] = {
 	{0},
 };
 
+static const struct option_heading option_headings[] = {
+	RECORDING_HEADINGS, {OPT_FORMAT, "How the environment is printed"}, {0}};
+
 struct request {
 	struct recording_options recording;
 	struct text words; /* of HEAPWISE_OPTIONS, as they were given, each in quotes if need be */
@@ -228,6 +231,7 @@ const struct command command_env = {
 		"  eval \"$(heapwise env -o /var/tmp/%n.%p.hpw)\"; ./app\n"
 		"  heapwise env --format=systemd >/etc/systemd/system/app.service.d/heap.conf\n",
 	.options = option_specs,
+	.headings = option_headings,
 	.no_files = true,
 	.run = cmd_env,
 };

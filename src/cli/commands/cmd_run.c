@@ -41,6 +41,9 @@ static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTION
 		"the recording, in the current directory)"},
 	{0}};
 
+static const struct option_heading option_headings[] = {
+	RECORDING_HEADINGS, LEAK_HEADINGS, {OPT_RUN_HTML, "A page at the end"}, {0}};
+
 struct request {
 	struct recording_options recording;
 	struct leak_options leaks;
@@ -328,8 +331,30 @@ static const struct collector_recording *describe_faults(const struct launch_res
 	return most;
 }
 
+static void describe_dumps(const struct collector_end *end, const struct dump_plan *plan)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (end->dumps) {
+		text_add_counted(&text, end->dumps, "dump was written: ", "dumps were written, ");
+		if (end->dumps > 1 && plan->keep)
+			text_printf(&text, "the latest %u of each process are kept, ", plan->keep);
+		text_add(&text, end->dumps > 1 ? "the last to " : "");
+		text_add_plain(&text, short_name(end->last_dump));
+	} else if (dump_plan_has_triggers(plan)) {
+		text_add(&text, "no dumps were written");
+	} else if (plan->keep) {
+		text_add(&text, "no dumps were written, of which --keep would have kept the "
+				"latest: options such as --dump-every say when to");
+	} else {
+		return;
+	}
+	describe_text(&text);
+}
+
 /* Returns the recording to look at first; NULL: there is none. */
-static const struct collector_recording *describe_end(const struct launch_result *r, bool quiet)
+static const struct collector_recording *describe_end(
+	const struct launch_result *r, const struct dump_plan *plan, bool quiet)
 {
 	signal(SIGXFSZ, SIG_IGN); /* the program's limit holds for our words as well */
 	const struct collector_recording *first = describe_faults(r);
@@ -345,6 +370,7 @@ static const struct collector_recording *describe_end(const struct launch_result
 	describe_others(&r->end, r->file);
 	if (!one || r->end.living)
 		describe_all(r->file);
+	describe_dumps(&r->end, plan);
 	if (first->totals.file_gone)
 		return first;
 	if (first->totals.write_error)
@@ -537,7 +563,8 @@ static int cmd_run_conclude(struct request *request, const struct launch_result 
 	if (result->exec_errno)
 		return describe_not_executed(recording->launch.argv[0], result->exec_errno);
 	suggest_shim(recording);
-	const struct collector_recording *first = describe_end(result, recording->quiet);
+	const struct collector_recording *first =
+		describe_end(result, &recording->launch.dumps, recording->quiet);
 	fflush(stderr);
 	int code = judge_leaks(request, result);
 	bool missing = request->html && !write_page(request, first);
@@ -690,6 +717,7 @@ const struct command command_run = {
 		    "  MALLOC_CONF=prof:true,prof_final:true heapwise run --as=jemalloc ./app\n"
 		    "  heapwise run --html=app.html --leak-check ./app\n",
 	.options = option_specs,
+	.headings = option_headings,
 	.stops_at_operand = true,
 	.no_files = true,
 	.run = cmd_run,

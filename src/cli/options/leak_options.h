@@ -83,6 +83,12 @@ enum leak_option {
 			"show more: everything that references a block, used suppressions"         \
 	}
 
+/* Their headings. */
+#define LEAK_HEADINGS                                                                              \
+	{                                                                                          \
+		OPT_SHOW_LEAK_KINDS, "Which leaks and wrong frees are shown, and how"              \
+	}
+
 /* As VIEW_SPECS_TERMINAL. */
 #define LEAK_SPECS_TERMINAL                                                                        \
 	{OPT_LEAK_COLOUR, "color", "WHEN", "auto (default: on terminals), always or never"},       \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/options/options.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -17,7 +18,7 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 
-#define OPTIONS_MAX 64
+#define OPTIONS_MAX 96
 
 /* The tables that getopt_long wants. */
 struct getopt_tables {
@@ -48,6 +49,7 @@ static void make_tables(const struct command *command, struct getopt_tables *tab
 	struct option *row = tables->longs;
 	*row++ = (struct option){"help", no_argument, NULL, 'h'};
 	for (const struct option_spec *spec = command->options; spec && spec->name; spec++) {
+		assert(row < tables->longs + OPTIONS_MAX + 1);
 		*row++ = (struct option){spec->name, argument_kind(spec), NULL, spec->id};
 		if (spec->id > OPTION_LETTER_MAX)
 			continue;
@@ -218,6 +220,20 @@ static void add_option(struct text *text, const struct option_spec *spec)
 	text_printf(text, "  %-24s  %s\n", left, spec->help);
 }
 
+const char *option_heading_find(const struct command *command, const struct option_spec *spec)
+{
+	const struct option_heading *heading = command->headings;
+	while (heading && heading->text && heading->id != spec->id)
+		heading++;
+	return heading ? heading->text : NULL;
+}
+
+static void add_heading(struct text *text, const char *heading)
+{
+	if (heading)
+		text_printf(text, "\n%s\n", heading);
+}
+
 int command_print_help(const struct command *command)
 {
 	struct text text;
@@ -229,8 +245,11 @@ int command_print_help(const struct command *command)
 	if (command->describe)
 		command->describe(&text);
 	text_add(&text, "\nOptions\n");
-	for (const struct option_spec *spec = command->options; spec && spec->name; spec++)
+	for (const struct option_spec *spec = command->options; spec && spec->name; spec++) {
+		add_heading(&text, option_heading_find(command, spec));
 		add_option(&text, spec);
+	}
+	add_heading(&text, command->headings ? "Help" : NULL);
 	add_option(&text, &option_help);
 	if (command->examples)
 		text_printf(&text, "\nExamples\n%s", command->examples);

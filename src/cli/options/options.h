@@ -60,6 +60,9 @@ int options_wrong(const struct command *command, const char *format, ...)
 /* --help, which every command has after its own options. */
 extern const struct option_spec option_help;
 
+/* Returns the heading in front of an option, or NULL. */
+const char *option_heading_find(const struct command *command, const struct option_spec *spec);
+
 /* Says why the argument of an option can't be used. options_each() leaves with the error's code. */
 void options_refuse(const struct options *options, const struct error *error);
 

@@ -50,6 +50,7 @@ enum recording_option {
 		"write the recording to FILE (default: heapwise.%n.%p.hpw); %n program, %p PID, "  \
 		"%h host"},                                                                        \
 		{'f', "force", NULL, "replace FILE if it exists"},                                 \
+		{'q', "quiet", NULL, "do not print a summary at the end"},                         \
 		{OPT_CHILDREN, "children", "WHICH",                                                \
 			"which other processes to record: all (default), no, or a pattern of "     \
 			"program names"},                                                          \
@@ -120,16 +121,24 @@ enum recording_option {
 		{OPT_DUMP_FORMAT_OF, "dump-format", "FORMAT",                                      \
 			"hpw (default), which all commands read, or a format of 'heapwise "        \
 			"export'"},                                                                \
+		{OPT_DUMP_KEEP, "keep", "N",                                                       \
+			"keep only the latest N dumps of each process (default: all)"},            \
 		{OPT_HTTP, "http", "ADDRESS:PORT",                                                 \
 			"serve profiles as net/http/pprof does, at /debug/pprof/heap and "         \
 			"/allocs"},                                                                \
-		{OPT_HTTP_REMOTE, "allow-remote", NULL,                                            \
-			"let --http be an address that other machines reach; the URL has a token " \
-			"then, and nothing is encrypted"},                                         \
-		{OPT_DUMP_KEEP, "keep", "N",                                                       \
-			"keep only the latest N dumps of each process (default: all)"},            \
 	{                                                                                          \
-		'q', "quiet", NULL, "do not print a summary at the end"                            \
+		OPT_HTTP_REMOTE, "allow-remote", NULL,                                             \
+			"let --http be an address that other machines reach; the URL has a token " \
+			"then, and nothing is encrypted"                                           \
+	}
+
+/* Their headings; those of LEAK_OPTIONS follow. */
+#define RECORDING_HEADINGS                                                                         \
+	{'o', "What is recorded"}, {OPT_LEAK_CHECK, "The search for leaks"},                       \
+		{OPT_AS, "In place of other tools"},                                               \
+		{OPT_DUMP_ALLOCATED, "Dumps while the program runs"},                              \
+	{                                                                                          \
+		OPT_HTTP, "Profiles over HTTP"                                                     \
 	}
 
 struct leak_options;

@@ -162,6 +162,15 @@ static void add_option(struct text *text, const struct option_spec *spec)
 	add_filled(text, spec->help);
 }
 
+static void add_subheading(struct text *text, const char *heading)
+{
+	if (!heading)
+		return;
+	text_add(text, ".SS ");
+	manual_add_words(text, heading);
+	text_add_char(text, '\n');
+}
+
 void manual_add(const struct command *command, struct text *text)
 {
 	_cleanup_(text_deinit) struct text name, about;
@@ -188,8 +197,11 @@ void manual_add(const struct command *command, struct text *text)
 		add_prose(text, about.data);
 	text->failed |= about.failed;
 	text_add(text, ".SH OPTIONS\n");
-	for (const struct option_spec *spec = command->options; spec && spec->name; spec++)
+	for (const struct option_spec *spec = command->options; spec && spec->name; spec++) {
+		add_subheading(text, option_heading_find(command, spec));
 		add_option(text, spec);
+	}
+	add_subheading(text, command->headings ? "Help" : NULL);
 	add_option(text, &option_help);
 	if (command->examples) {
 		text_add(text, ".SH EXAMPLES\n");

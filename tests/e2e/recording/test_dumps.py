@@ -36,6 +36,21 @@ def live(dump):
 
 
 @TESTS.test
+def summed_up(folder):
+    """The summary says how many dumps were written, and where the last one is; of --keep alone that there are none"""
+    loop = [sys.executable, "-c", "import subprocess as s\nfor i in range(3): s.run(['/bin/true'])"]
+    for options, program, words in (
+            (("--dump-at-exit", "--dump-file", "d.%i"), ["/bin/true"], "heapwise: 1 dump was written: d.0001\n"),
+            (("--dump-at-exit", "--keep", "2", "--dump-file", "%p.%i"), loop,
+             r"heapwise: 4 dumps were written, the latest 2 of each process are kept, the last to \d+\.0001\n"),
+            (("--dump-growth", "1G"), ["/bin/true"], r"heapwise: no dumps were written\n"),
+            (("--keep", "2"), ["/bin/true"], r"heapwise: no dumps were written, of which --keep would have kept the latest: options such as --dump-every "),
+            ((), ["/bin/true"], None)):
+        ended = hw.run([hw.HEAPWISE, "run", "-f", "-o", folder / "x.hpw", *options, "--", *program], env=hw.clean_environment(), cwd=folder)
+        hw.need(ended.status == 0 and (re.search(words, ended.errors) if words else "dump" not in ended.errors), f"{options}: {ended}")
+
+
+@TESTS.test
 def by_command(folder):
     """`heapwise dump`: what is live then, a state of a program that went on; diff compares two"""
     with told(folder) as target:

@@ -56,7 +56,10 @@ def help_parts(text):
     about = about.split("\n", 1)
     yield about[0]
     yield from re.split(r"\n\n|\n(?=  )", "".join(about[1:]))
-    for line in options.splitlines():
+    for line in filter(None, options.splitlines()):
+        if not line.startswith(" "):
+            yield line
+            continue
         option = re.fullmatch(r" +(?:-(.), )?--(\S+)(?: (\S+))?  +(.+)", line) or re.fullmatch(r" +()--(\S+) (\S+)  (.+)", line)
         hw.need(option, f"no option: {line!r}")
         yield (f"-{option[1]}, " if option[1] else "") + f"--{option[2]}" + (f" {option[3]}" if option[3] else "")
