@@ -2,8 +2,6 @@
 #include "cli/options/options.h"
 
 #include <assert.h>
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -157,23 +155,6 @@ void options_refuse(const struct options *options, const struct error *error)
 		message("%s", error->message);
 	if (options->refused)
 		*options->refused = error->code;
-}
-
-bool options_size(const char *text, uint64_t *ret)
-{
-	char *end;
-	errno = 0;
-	unsigned long long value = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || errno)
-		return false;
-	static const char units[] = "KMG";
-	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-	bool is_whole = !*end || (unit && (!end[1] || !strcmp(end + 1, "iB")));
-	if (!is_whole || value > UINT64_MAX >> shift)
-		return false;
-	*ret = (uint64_t)value << shift;
-	return true;
 }
 
 bool options_number(

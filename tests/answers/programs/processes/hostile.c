@@ -310,8 +310,8 @@ static void lies(void)
 		int fd = session();
 		send(fd, &notice, sizeof(notice), MSG_NOSIGNAL);
 		close(fd);
-		struct hw_request request = {
-			HW_REQUEST_MAGIC, HW_SHM_VERSION, innocent, 3 + (uint32_t)i, 0, 0, 0, ""};
+		struct hw_request request = {HW_REQUEST_MAGIC, HW_SHM_VERSION, innocent,
+			3 + (uint32_t)i, 0, 0, 0, 0, ""};
 		memset(request.text, 'x', sizeof(request.text));
 		fd = session();
 		send(fd, &request, sizeof(request), MSG_NOSIGNAL);
@@ -324,9 +324,52 @@ static void asks(void)
 {
 	for (int i = 0; i < 100; i++) {
 		struct hw_request request = {
-			HW_REQUEST_MAGIC, HW_SHM_VERSION, innocent, HW_ASK_BLOCKS, 0, 0, 1, ""};
+			HW_REQUEST_MAGIC, HW_SHM_VERSION, innocent, HW_ASK_BLOCKS, 0, 0, 1, 0, ""};
 		int fd = session();
 		send(fd, &request, sizeof(request), MSG_NOSIGNAL);
+		close(fd);
+	}
+}
+
+/* Asks for anything, of itself, of no process and in words that mean nothing, and waits for the
+ * answer. */
+static void requests(void)
+{
+	static const char *const texts[] = {"", "allocated=1\n", "every=1ms\n", "peak=1\npages=1\n",
+		"keep=1\nfile=\n", "file=%\n", "file=x.%p.junk.%i\n", "format=none\n",
+		"format=gperftools/mapping\n", "signal=9\n", "signal=USR2\n", "rss=1%\n",
+		"rss=101%\n", "at-exit=1\nannounce=1\n", "=\n\n=", "every=nan\n", "live",
+		"sample:0", "sample:99999999999999999999G", "7fffffffffff", "-1"};
+	static const uint32_t whats[] = {
+		1, 3, 4, 4, 4, 5, 6, 7, 8, 9, 10, 11, 15, 16, 17, 1u << 31};
+	struct hw_reply_begin {
+		uint32_t ok;
+		char rest[8192];
+	} reply;
+	srand(11);
+	for (int i = 0; i < 600; i++) {
+		struct hw_request request = {.magic = HW_REQUEST_MAGIC,
+			.version = HW_SHM_VERSION - (i % 50 == 7),
+			.pid = i % 3   ? 0
+			       : i % 2 ? getpid()
+				       : rand() - rand(),
+			.what = whats[(size_t)rand() % (sizeof(whats) / sizeof(whats[0]))],
+			.alignment = (uint32_t)rand(),
+			.heuristics = (uint32_t)rand(),
+			.anyhow = (uint32_t)rand(),
+			.reserved = (uint32_t)rand() % 2};
+		if (request.what == 3) /* names of files are not for guessing */
+			request.reserved = 0;
+		else if (i % 4)
+			strcpy(request.text,
+				texts[(size_t)rand() % (sizeof(texts) / sizeof(texts[0]))]);
+		else
+			for (size_t k = 0; k < sizeof(request.text) - 1; k++)
+				request.text[k] = (char)rand();
+		int fd = session();
+		send(fd, &request, sizeof(request), MSG_NOSIGNAL);
+		if (recv(fd, &reply, sizeof(reply), 0) > 0 && reply.ok > 1)
+			puts("a strange answer");
 		close(fd);
 	}
 }
@@ -337,7 +380,7 @@ static const struct way {
 } ways[] = {{"cut_off", cut_off}, {"cut_short", cut_short}, {"longer", longer}, {"holes", holes},
 	{"garbage", garbage}, {"counts", counts}, {"again", again}, {"many_hellos", many_hellos},
 	{"silent", silent}, {"silent_few", silent_few}, {"flood", flood}, {"messages", messages},
-	{"lies", lies}, {"asks", asks}};
+	{"lies", lies}, {"asks", asks}, {"requests", requests}};
 
 static void go(const char *name)
 {
