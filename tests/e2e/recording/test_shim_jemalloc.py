@@ -3,6 +3,7 @@
 """Programs that were made for jemalloc's heap profiler, beside the real one: the same names of files, answers of
 mallctl() and messages, and files that jeprof reads."""
 
+import json
 import os
 import re
 import signal
@@ -365,6 +366,58 @@ def nginx_reloaded(folder):
     dumps = [heap_file(folder, f"jeprof.{pid}.{i}.m{i}.heap") for i in range(2)]
     shown = hw.ask("diff", *dumps, "--all-frames")
     hw.need(re.search(r"^New .*\n  \+603 KiB .*\+50 blocks, from 0 to 50", shown, re.M), f"{50 * 12345} bytes are not first: {shown}")
+
+
+LUA_ARENA = """{modules}daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log stderr notice;
+{user}events {{ worker_connections 64; }}
+http {{ access_log off; lua_package_path "/usr/share/lua/5.1/?.lua;;";
+client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3; uwsgi_temp_path {folder}/t4;
+scgi_temp_path {folder}/t5;
+init_worker_by_lua_block {{ kept = {{}} }}
+server {{ listen 127.0.0.1:{port}; location / {{ content_by_lua_block {{
+for i = 1, 16 do kept[#kept + 1] = string.rep(tostring(#kept), 1048576 / #tostring(#kept)) end
+collectgarbage()
+ngx.say(collectgarbage("count") * 1024)
+}} }} }} }}
+"""
+
+
+def lua_mapped(path):
+    """Bytes that LuaJIT's library has mapped and that still are, by a dump with mappings."""
+    rows = json.loads(hw.ask("report", path, "--class", "mapping", "--view", "sites", "--json", "--limit", "100000"))["sites"]
+    return sum(row["live_bytes"] for row in rows if row["stack"] and "libluajit" in (row["stack"][0]["module"] or ""))
+
+
+@TESTS.test
+def nginx_lua_arena(folder):
+    """nginx whose Lua keeps strings: with --mmap a dump of the worker has them as mapped by LuaJIT's library, as much as Lua says"""
+    server = hw.need_program("nginx")
+    if not all(path.exists() for path in LUA_MODULES):
+        raise hw.Skip("nginx's Lua module is not here")
+    port = free_port()
+    modules = "".join(f"load_module {path};\n" for path in LUA_MODULES)
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(LUA_ARENA.format(folder=folder, modules=modules, port=port, user=user))
+    words = [hw.HEAPWISE, "run", "-q", "--mmap", "-f", "-o", folder / "a.%p.hpw", "--", server, "-p", folder, "-e", "stderr", "-c", folder / "nginx.conf"]
+    process = subprocess.Popen([os.fspath(word) for word in words], env=hw.clean_environment(), cwd=folder, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        worker = re.search(r"start worker process (\d+)", wait_for_line(process, "start worker process ")[-1])[1]
+        found = []
+        for number in range(2):
+            used = float(urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=hw.TIMEOUT).read())
+            dump = folder / f"{number}.dump"
+            hw.ask("dump", worker, "-o", dump)
+            found.append((used, lua_mapped(dump)))
+        os.kill(int((folder / "nginx.pid").read_text()), signal.SIGTERM)
+        errors = process.communicate(timeout=60)[1]
+        hw.need(process.returncode == 0, errors)
+    finally:
+        end(process)
+    for used, mapped in found:
+        # What was there before the worker was forked is the master's.
+        hw.need(used > (15 << 20) and used - (1 << 20) <= mapped < used * 1.5 + (4 << 20), f"{used} used, {mapped} mapped: {found}")
+    hw.need(found[1][1] - found[0][1] >= 15 << 20, f"16 MiB more were kept: {found}")
 
 
 @TESTS.test
