@@ -244,6 +244,10 @@ enum hpw_target_key {
 	HPW_TARGET_DUMP = 19, /* of a dump: why it was made, a sentence's part in English */
 	/* 1: what the program maps is recorded: MAPPINGS. Missing: it is not. */
 	HPW_TARGET_MAPPINGS = 21,
+	/* How often the mode of the process had been changed: this recording goes on after another
+	 * one. And that one's name, without a folder. Missing: it begins with the program. */
+	HPW_TARGET_MODE_CHANGES = 22,
+	HPW_TARGET_EARLIER_FILE = 23,
 };
 
 #define HPW_COUNTED "counted"
@@ -419,6 +423,8 @@ enum hpw_exit_kind {
 	HPW_EXIT_SIGNAL = 2,
 	HPW_EXIT_EXEC = 3,    /* the process went on as another program */
 	HPW_EXIT_RUNNING = 4, /* it had not ended: this is a dump */
+	/* It had not ended: its mode was changed, and it went on in another recording. */
+	HPW_EXIT_MODE = 5,
 };
 
 /* Columns of an EVENTS chunk: number 0 to 2 once, then for slot s: 3 + 5 * s + one of these. */

@@ -11,7 +11,8 @@
 
 #define HW_REQUEST_MAGIC 0x6b736177u
 #define HW_RESET_LIVE "live"
-#define HW_REQUEST_TEXT 4096 /* bytes, with the NUL */
+#define HW_SAMPLE_BYTES_MAX (64ull << 30) /* of HW_ASK_MODE */
+#define HW_REQUEST_TEXT 4096              /* bytes, with the NUL */
 #define HW_REPLY_FILE 4200
 #define HW_REPLY_MESSAGE 1024
 
@@ -40,7 +41,9 @@ enum hw_request_what {
 	HW_ASK_PROCESSES = 16,
 	HW_ASK_POOL =
 		10, /* whether there is a pool: `text` is its address, hexadecimal; error ENOENT */
-	HW_ASK_MODE = 9, /* how much is recorded: `text` is exact, aggregate, sample[:BYTES] */
+	HW_ASK_MODE = 9, /* how much is recorded: `text` is exact, aggregate, sample:BYTES. If that
+			    is another mode than before the reply's `file` is a new recording, and
+			    `message` the one before, which is complete; else `message` is "" */
 };
 
 struct hw_request {
@@ -62,9 +65,11 @@ struct hw_reply {
 	uint64_t time_ns; /* HW_ASK_MARK, HW_ASK_DUMP: since the recording began */
 	uint64_t blocks;  /* HW_ASK_BLOCKS: number of struct hw_live_block in the pipe */
 	/* The file that has the result, as the collector sees it. HW_ASK_LEAKS, HW_ASK_MARK,
-	 * HW_ASK_BLOCKS: the recording. HW_ASK_DUMP: the dump, "" if it is in the descriptor. */
+	 * HW_ASK_BLOCKS, HW_ASK_MODE: the recording. HW_ASK_DUMP: the dump, "" if it is in the
+	 * descriptor. */
 	char file[HW_REPLY_FILE];
-	char message[HW_REPLY_MESSAGE]; /* the reason, if not ok; HW_ASK_STATUS: the answer */
+	char message[HW_REPLY_MESSAGE]; /* the reason, if not ok; HW_ASK_STATUS, HW_ASK_MODE: the
+					   answer */
 };
 
 /* A live block as the collector writes it to a pipe, ascending by address. */

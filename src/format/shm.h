@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 16u
+#define HW_SHM_VERSION 17u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -77,11 +77,14 @@ enum hw_ring_state {
 struct hw_ring {
 	/* Producer's line. */
 	_Alignas(64) uint64_t head; /* release: words before it are complete */
-	uint64_t busy;       /* non-zero while an event is between its start and its publication */
-	uint32_t tid;        /* of the shared ring: the thread that writes to it now, or 0 */
-	uint32_t generation; /* grows with each new producer */
-	uint32_t state;      /* enum hw_ring_state */
-	uint32_t waiting;    /* 1: the producer sleeps on the low half of tail (futex) */
+	uint64_t busy; /* non-zero while an event is between its start and its publication */
+	uint32_t tid;  /* of the shared ring: the thread that writes to it now, or 0 */
+	/* Grows with each new producer, in its lower bits; the upper HW_GENERATION_CHANGES are the
+	 * number of changes of the mode (hw_shm.mode_changes) that the producer has seen. A thread
+	 * that sees another change goes on as a new producer. */
+	uint32_t generation;
+	uint32_t state;   /* enum hw_ring_state */
+	uint32_t waiting; /* 1: the producer sleeps on the low half of tail (futex) */
 	uint64_t longest_wait_ns;
 	uint64_t wait_ns;
 	uint64_t own; /* where the runtime keeps what the ring's thread needs; see own_ring_bytes */
@@ -96,9 +99,21 @@ struct hw_ring {
 	uint64_t moving;
 	uint32_t moving_from;
 	uint32_t waits; /* producer: how often it waited for room */
+	uint64_t began; /* producer, before `generation`: its first word */
 };
 static_assert(sizeof(struct hw_ring) == 128, "shared");
 static_assert(offsetof(struct hw_ring, tail) == 64, "shared");
+
+#define HW_GENERATION_CHANGES 8
+#define HW_GENERATION_SHIFT (32 - HW_GENERATION_CHANGES)
+#define HW_MODE_CHANGES_MAX ((1u << HW_GENERATION_CHANGES) - 1)
+
+/* The generation after another one, of a producer that has seen so many changes of the mode. */
+static inline uint32_t hw_generation_next(uint32_t generation, uint32_t changes)
+{
+	uint32_t count = (generation + 1) & ((1u << HW_GENERATION_SHIFT) - 1);
+	return changes << HW_GENERATION_SHIFT | (count ? count : 1);
+}
 
 /* A part of the target's address space; empty: 0, 0. */
 struct hw_span {
@@ -233,6 +248,10 @@ struct hw_shm {
 	uint64_t sample_seed;
 	uint32_t free_stacks; /* 1: stacks of frees are wanted, too (HW_ANNOTATE_FREED_FROM) */
 	uint32_t mappings;    /* enum hw_mappings */
+	/* *collector*: how often the mode was changed (at most HW_MODE_CHANGES_MAX). Release:
+	 * sample_bytes and sample_seed are those of the new mode. What a thread decides after that
+	 * it has seen the number goes to the recording of that mode, and nothing else does. */
+	uint32_t mode_changes;
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
 	uint32_t lines_more;         /* enum hw_lines_more */

@@ -192,6 +192,12 @@ struct recording {
 	 * how long; frees of blocks that were not known afterwards; the last one had not ended. */
 	uint64_t stops, stopped_ns, stopped_frees;
 	bool stopped_at_end;
+	/* The mode of the process had been changed so often before: the recording goes on after
+	 * that of `earlier_file` (a name without a folder; NULL: not known), and what was live
+	 * there is not known. `changed_at_end`: the process went on in yet another one. */
+	uint64_t mode_changes;
+	const char *earlier_file;
+	bool changed_at_end;
 	/* Of a dump: why it was written, "it was requested"; NULL: it is none. */
 	const char *dump;
 	uint64_t reset_ns; /* of a dump: its counts of calls begin then; 0: with the recording */

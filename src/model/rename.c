@@ -57,6 +57,8 @@ static void drop_words(struct model *model)
 {
 	struct recording *recording = &model->recording;
 	recording->path = "recording";
+	if (recording->earlier_file)
+		recording->earlier_file = "recording";
 	recording->range.from = plain_moment(recording->range.from);
 	recording->range.to = plain_moment(recording->range.to);
 	recording->drop_frames = recording->keep_frames = NULL;

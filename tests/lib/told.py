@@ -45,9 +45,9 @@ class Told:
 
 
 @contextlib.contextmanager
-def told(folder, *options, before=(), status=0):
-    """The target, recorded into x.hpw in the folder, which is its working directory."""
-    process = subprocess.Popen([hw.HEAPWISE, "run", "--all-processes", *options, "-o", folder / "x.hpw", "--", *before, DUMPS],
+def told(folder, *options, before=(), status=0, program=DUMPS):
+    """The target, or another one that does what it reads, recorded into x.hpw in the folder, which is its working directory."""
+    process = subprocess.Popen([hw.HEAPWISE, "run", "--all-processes", *options, "-o", folder / "x.hpw", "--", *before, program],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
                                start_new_session=True, env=hw.clean_environment())
     try:
@@ -55,7 +55,7 @@ def told(folder, *options, before=(), status=0):
         yield target
         _, errors = process.communicate(timeout=60)
         target.errors = errors.decode(errors="replace")
-        hw.need(process.returncode == status, f"status {process.returncode}: {target.errors}")
+        hw.need(status is None or process.returncode == status, f"status {process.returncode}: {target.errors}")
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -131,6 +131,16 @@ static bool is_dump(const struct model *model)
 	return recording->dump && recording->snapshot && recording->complete;
 }
 
+static bool goes_on_after_change(const struct model *model)
+{
+	return model_recording(model)->mode_changes > 0;
+}
+
+static bool was_changed(const struct model *model)
+{
+	return model_recording(model)->changed_at_end;
+}
+
 static bool has_lost_events(const struct model *model)
 {
 	return model_recording(model)->lost_events > 0;
@@ -179,6 +189,8 @@ static const struct reason {
 	{is_unread_heap, OF_ALL | OF_STACKS, 0, "not all of the heap could be read"},
 	{is_running, OF_ALL | OF_STACKS, OF_LIVE, "the program is still running"},
 	{is_dump, OF_ALL | OF_STACKS, OF_LIVE, "it is a dump: the program went on after it"},
+	{was_changed, OF_ALL | OF_STACKS, OF_LIVE,
+		"its mode was changed: the program went on in another recording"},
 	{lacks_end, OF_ALL | OF_STACKS, OF_LIVE,
 		"the recording is incomplete: it covers only the time up to its end"},
 	{went_on_unrecorded, OF_ALL | OF_STACKS, 0,
@@ -194,6 +206,8 @@ static const struct reason {
 	{has_lost_events, OF_ALL | OF_STACKS, OF_PEAK | OF_LIVE, "events were lost"},
 	{was_stopped, OF_ALL | OF_STACKS, 0,
 		"recording was stopped for a time: what was allocated then is not in it"},
+	{goes_on_after_change, OF_ALL | OF_STACKS, 0,
+		"it begins with a change of the mode: what was allocated before is not in it"},
 	{has_ignored, OF_ALL | OF_STACKS, 0, "the program had some allocations left out"},
 	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
 		"allocations and frees of libraries loaded with RTLD_DEEPBIND or dlmopen are not "
@@ -223,8 +237,8 @@ static struct evidence not_known(const char *why)
 static bool is_of_end(const struct reason *reason)
 {
 	return reason->holds == is_running || reason->holds == is_dump ||
-	       reason->holds == lacks_end || reason->holds == went_on_recorded ||
-	       reason->holds == was_killed;
+	       reason->holds == was_changed || reason->holds == lacks_end ||
+	       reason->holds == went_on_recorded || reason->holds == was_killed;
 }
 
 struct evidence evidence_of_metric(

@@ -182,6 +182,29 @@ static void add_stops(const struct model *model, struct text *text)
 	text_add(text, ".\n");
 }
 
+/* One recording of several of a process, whose mode was changed. */
+static void add_changes(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (recording->mode_changes) {
+		text_add(text, "The program was recorded before in another mode");
+		if (recording->earlier_file) {
+			text_add(text, ", in ");
+			text_add_shown(text, recording->earlier_file, SIZE_MAX);
+		}
+		text_add(text, ": blocks allocated before the change are not in this recording");
+		if (recording->stopped_frees && !recording->stops) {
+			text_add(text, ", nor are ");
+			text_add_counted(text, recording->stopped_frees, "free", "frees");
+			text_add(text, " of such blocks that were seen");
+		}
+		text_add(text, ".\n");
+	}
+	if (recording->changed_at_end)
+		text_add(text, "The mode was changed at the end of this recording: the program "
+			       "went on in another one.\n");
+}
+
 /* Of a moment of a program that went on, or of its end. */
 static void add_dump(const struct model *model, struct text *text)
 {
@@ -324,6 +347,7 @@ static void (*const notes[])(const struct model *, struct text *) = {
 	add_small,
 	add_ancestors,
 	add_sampled,
+	add_changes,
 	add_dump,
 	add_stops,
 	add_kept_events,

@@ -74,13 +74,6 @@ static void reset_sums(struct tracked_process *s, const struct session_caller *c
 		answer_done(s, caller);
 }
 
-static const char *mode_name(const struct mode *mode)
-{
-	static const char *const names[] = {
-		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
-	return names[mode->kind];
-}
-
 /* The lines of HW_ASK_STATUS: see request.h. */
 static void answer_status(struct tracked_process *s, const struct session_caller *caller)
 {
@@ -97,35 +90,11 @@ static void answer_status(struct tracked_process *s, const struct session_caller
 		"\nlost_events=%" PRIu64 "\nallocated_bytes=%" PRIu64 "\nfreed_bytes=%" PRIu64
 		"\nlive_bytes=%" PRIu64 "\nlive_blocks=%" PRIu64 "\npeak_bytes=%" PRIu64
 		"\ndumps=%" PRIu64 "\nfailed_dumps=%" PRIu64 "\nresets=%" PRIu64 "\n",
-		!r->stopped, mode_name(&r->mode), r->mode.sample_bytes, reply.time_ns,
+		!r->stopped, collector_mode_name(&r->mode), r->mode.sample_bytes, reply.time_ns,
 		state.since_ns, r->stop_count, state.stopped_ns, state.events, state.lost,
 		now.allocated_bytes, now.freed_bytes, now.live_bytes, state.live_blocks,
 		now.peak_bytes, s->dumps.done, s->dumps.failed, r->resets);
 	ask_reply_send(caller->connection, &reply, NULL);
-}
-
-/* A recording has one mode: its file says how to read all of it. */
-static void answer_mode(const struct tracked_process *s, const struct session_caller *caller)
-{
-	const struct mode *mode = &s->recorder->mode;
-	const char *wanted = caller->request.text, *name = mode_name(mode);
-	struct hw_reply refused = {.error = ENOTSUP};
-	_cleanup_free_ char *now = NULL;
-	_cleanup_free_ char *problem = NULL;
-	bool known = mode->kind != MODE_SAMPLE
-			     ? (now = strdup(name)) != NULL
-			     : asprintf(&now, "%s:%" PRIu64, name, mode->sample_bytes) >= 0;
-	if (known && !strcmp(now, wanted)) {
-		answer_done(s, caller);
-		return;
-	}
-	if (asprintf(&problem,
-		    "its mode is %s, and a recording keeps the mode that it began with (blocks "
-		    "that were not recorded can't be weighted later): start the program with "
-		    "'heapwise run --mode %s', or use 'heapwise ctl PID stop' and 'start'",
-		    known ? now : name, wanted) < 0)
-		problem = NULL;
-	ask_reply_send(caller->connection, &refused, problem ? problem : "out of memory");
 }
 
 static void answer_pool(struct tracked_process *s, const struct session_caller *caller)
@@ -230,7 +199,7 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		answer_pool(s, caller);
 		break;
 	case HW_ASK_MODE:
-		answer_mode(s, caller);
+		collector_change_mode(c, s, caller);
 		break;
 	default:
 		refused.error = EINVAL;

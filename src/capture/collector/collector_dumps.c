@@ -314,6 +314,17 @@ void collector_restart_distances(struct tracked_process *s)
 	dump_trigger_restart(&s->dumps.trigger, &now);
 }
 
+void collector_renew_distances(struct tracked_process *s)
+{
+	const struct dump_trigger before = s->dumps.trigger;
+	struct dump_trigger *now = &s->dumps.trigger;
+	dump_trigger_init(now, before.last.now_ns);
+	now->last.signals = before.last.signals;
+	now->resident_passed = before.resident_passed;
+	now->percent_passed = before.percent_passed;
+	now->pressed_ns = before.pressed_ns;
+}
+
 void collector_dump_due(struct collector *c, struct tracked_process *s)
 {
 	if (!dump_plan_has_triggers(&s->dumps.plan))

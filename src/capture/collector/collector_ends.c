@@ -28,7 +28,8 @@ static enum recording_rank rank_of(
 	if (t->wrong_frees || (leaks && t->live_blocks && !all_held) || t->lost || t->write_error ||
 		t->notes & unseen)
 		return RECORDING_HAS_FINDINGS;
-	return small_ended_well(end) ? RECORDING_PLAIN : RECORDING_ENDED_BADLY;
+	return small_ended_well(end) || end->kind == HPW_EXIT_MODE ? RECORDING_PLAIN
+								   : RECORDING_ENDED_BADLY;
 }
 
 static void conclude_recording(
@@ -37,7 +38,8 @@ static void conclude_recording(
 	struct recorder_totals totals;
 	recorder_finish(s->recorder, end, &totals);
 	bool leaks = are_leaks_wanted(c), first = s->is_root && s->images == 1;
-	bool small = !c->start->all_processes && !first && small_is(s, end, &totals, leaks);
+	bool small = !c->start->all_processes && !first && !s->recorder->goes_on &&
+		     small_is(s, end, &totals, leaks);
 	session_summary_add(
 		&c->summary, s, &totals, small ? RECORDING_SMALL : rank_of(end, &totals, leaks));
 	if (small)
@@ -78,6 +80,17 @@ void collector_finish(
 		conclude_recording(c, s, &end);
 		recorder_destroy(steal_ptr(s->recorder));
 	}
+	s->completed++;
+}
+
+void collector_finish_part(struct collector *c, struct tracked_process *s, struct recorder *next)
+{
+	const struct recorder_end end = {.kind = HPW_EXIT_MODE};
+	if (!closings_wants(&c->closings, s) || !closings_start(&c->closings, s, &end)) {
+		conclude_recording(c, s, &end);
+		recorder_destroy(s->recorder);
+	}
+	s->recorder = next;
 	s->completed++;
 }
 

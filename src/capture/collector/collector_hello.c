@@ -198,10 +198,13 @@ void collector_on_notice(struct collector *c, const struct session_caller *calle
 		itself && session_summary_has_turned_away(&c->summary, caller->pid));
 }
 
-/* As the user wants it, with a seed of its own for each image. */
-static struct mode next_mode(struct collector *c)
+struct mode collector_next_mode(struct collector *c, const struct changed_mode *changed)
 {
 	struct mode mode = c->start->mode;
+	if (changed->is_set) {
+		mode.kind = changed->kind;
+		mode.sample_bytes = changed->sample_bytes;
+	}
 	if (mode.sample_bytes && !mode.seed &&
 		getrandom(&mode.seed, sizeof(mode.seed), 0) != (ssize_t)sizeof(mode.seed))
 		mode.seed = clock_pair_now().tsc;
@@ -251,8 +254,10 @@ static void record_image(
 	collector_watch_for_death(c, s);
 	const struct tracked_process *from = forked_from(c, caller);
 	const struct dump_plan *plan = from ? &from->dumps.plan : &c->start->dumps;
-	const struct recording_settings settings = {next_mode(c), c->start->leak_check,
-		plan->signal, plan->at_exit, c->tsc_hz, c->write_queue};
+	if (from)
+		s->mode = from->mode;
+	const struct recording_settings settings = {collector_next_mode(c, &s->mode),
+		c->start->leak_check, plan->signal, plan->at_exit, c->tsc_hz, c->write_queue};
 	const struct hw_hello *hello = &caller->hello;
 	struct lineage_image *parent = forked_by(c, caller);
 	if (parent) { /* it may have ended, and the child be another's by now */

@@ -66,6 +66,17 @@ void collector_on_notice(struct collector *c, const struct session_caller *calle
 /* Reports how the start of the first program went to the caller that waits for it; once. */
 void collector_describe_first(struct collector *c);
 
+/* Returns how an image, or what comes after a change of its mode, is recorded: as the user wants
+ * it, with a seed of its own. */
+struct mode collector_next_mode(struct collector *c, const struct changed_mode *changed);
+/* Returns "exact", "aggregate" or "sample". */
+const char *collector_mode_name(const struct mode *mode);
+/* Changes the mode of a process for a command, and answers it. */
+void collector_change_mode(
+	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
+/* Completes the recording of a process whose mode is changed, while `next` goes on. */
+void collector_finish_part(struct collector *c, struct tracked_process *s, struct recorder *next);
+
 /* Looks at the rings of all processes but one, and hears those who call. To be called in the middle
  * of long work. */
 void collector_go_on_meanwhile(struct collector *c, const struct tracked_process *but);
@@ -124,9 +135,11 @@ void collector_configure(
 	struct collector *c, struct tracked_process *s, const struct session_caller *caller);
 /* Starts a dump of a process that was just drained, if one is due. `now_ns`: CLOCK_MONOTONIC. */
 void collector_dump_if_due(struct collector *c, struct tracked_process *s, uint64_t now_ns);
-/* Drains a process, and starts a dump that is due: before its plan changes. */
 /* Measures the distances of its dumps from now on: see dump_trigger_restart(). */
 void collector_restart_distances(struct tracked_process *s);
+/* Goes on with a recording whose figures begin with 0. */
+void collector_renew_distances(struct tracked_process *s);
+/* Drains a process, and starts a dump that is due: before its plan changes. */
 void collector_dump_due(struct collector *c, struct tracked_process *s);
 /* Starts a dump that a command or the program asks for, and answers it when that is written. */
 void collector_dump_for(

@@ -275,6 +275,29 @@ int tracked_process_file_create(struct tracked_process *process, const char *roo
 	return -1;
 }
 
+int tracked_process_part_create(struct tracked_process *process)
+{
+	char number[16] = "", name[TRACKED_FILE_MAX];
+	const char *file = process->file;
+	size_t stem = strlen(file);
+	const char *extension = stem > 4 && !strcmp(file + stem - 4, ".hpw") ? ".hpw" : "";
+	stem -= strlen(extension);
+	if (process->part > 1)
+		stem -= (size_t)snprintf(number, sizeof(number), ".%u", process->part);
+	for (uint32_t part = process->part + 1; part < process->part + NAMES_MAX; part++) {
+		snprintf(name, sizeof(name), "%.*s.%u%s", (int)stem, file, part, extension);
+		int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno == EEXIST)
+			continue;
+		if (fd >= 0) {
+			process->part = part;
+			memcpy(process->file, name, sizeof(name));
+		}
+		return fd;
+	}
+	return -1;
+}
+
 bool tracked_process_takes_collector_along(const struct session_caller *caller, bool is_program)
 {
 	struct stat own;
@@ -333,6 +356,7 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 	struct stat st;
 	process->rings_inode = fstat(process->recorder->memory, &st) ? 0 : st.st_ino;
 	process->images++;
+	process->part = 1;
 	close(process->recorder->memory);
 	process->recorder->memory = -1;
 	return NULL;

@@ -21,6 +21,13 @@
 #define TRACKED_FILE_MAX 4200
 #define TRACKED_COMMAND_MAX 64
 
+/* A mode that somebody has asked for while the process ran. */
+struct changed_mode {
+	bool is_set; /* false: the session's counts */
+	enum mode_kind kind;
+	uint64_t sample_bytes;
+};
+
 struct tracked_process {
 	pid_t pid; /* in the collector's PID namespace */
 	int pidfd;
@@ -35,6 +42,8 @@ struct tracked_process {
 	uint32_t completed;                   /* recordings of them */
 	uint64_t image_number, parent_number; /* in the lineage, of the present image */
 	uint64_t rings_inode;                 /* of the present image's memory */
+	uint32_t part;                        /* of the present image's recordings, from 1 on */
+	struct changed_mode mode;             /* goes on with exec, and to forked children */
 	bool takes_along;                     /* the collector dies soon after the present image */
 	bool searched;                        /* the present image's end, for leaks */
 	struct leak_job *leaks;               /* a search in the present image, or NULL */
@@ -86,6 +95,11 @@ void tracked_process_program(pid_t pid, char *ret, size_t bytes);
 /* Creates the file for the next image and sets process->file to its name. Returns the descriptor;
  * -1 with errno set on failure. */
 int tracked_process_file_create(struct tracked_process *process, const char *root_file);
+
+/* Creates a file for the next recording of the present image, and sets process->file to its name:
+ * .2, .3 and so on before the extension of the first one's. Returns the descriptor; -1 with errno
+ * set on failure. */
+int tracked_process_part_create(struct tracked_process *process);
 
 /* How an image is to be recorded. */
 struct recording_settings {

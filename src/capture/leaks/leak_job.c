@@ -122,8 +122,8 @@ static bool prepare_search(
 		.annotations = &r->annotations,
 		.shm = r->shm,
 		.is_leaving = is_exit_moment(asked->moment),
-		.is_partial = r->forked || r->stop_count || r->shm->notes & HW_NOTE_IGNORES ||
-			      r->mode.kind == MODE_SAMPLE,
+		.is_partial = r->forked || r->stop_count || r->goes_on ||
+			      r->shm->notes & HW_NOTE_IGNORES || r->mode.kind == MODE_SAMPLE,
 		.is_sampled = r->mode.kind == MODE_SAMPLE};
 	return searcher_start(job, asked);
 }

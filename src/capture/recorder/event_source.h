@@ -46,6 +46,8 @@ struct event_look {
 	uint64_t head;
 	uint32_t generation; /* changes with each new thread; all words of the old one are taken */
 	uint32_t tid;        /* of the thread; 0: not known yet */
+	uint64_t began;      /* the thread's first word, if words before are to be passed over */
+	bool is_past;        /* it has only words of a recording before this one */
 };
 
 /* A realloc that a lane's thread is in the middle of. */

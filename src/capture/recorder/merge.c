@@ -57,6 +57,37 @@ static void lane_renew(struct merge_lane *lane, const struct event_look *look)
 	lane->half = lane->broken = lane->usual = false;
 }
 
+void merge_go_on(struct merge *merge, const struct merge *before)
+{
+	merge->lane_count = before->lane_count;
+	for (uint32_t i = 0; i < EVENT_LANES_MAX; i++) {
+		merge->lanes[i].tail = merge->lanes[i].head = before->lanes[i].tail;
+		merge->lanes[i].published = before->lanes[i].published;
+		merge->lanes[i].generation = before->lanes[i].generation;
+	}
+}
+
+/* A new thread has words from `began` on. What is before, if anything, is not to be delivered. */
+static void lane_pass_over(struct merge_lane *lane, uint64_t began, uint64_t *head)
+{
+	if (began - lane->tail > lane->words)
+		return;
+	lane->tail = began;
+	/* It was looked at before that was said. */
+	if ((int64_t)(*head - began) < 0)
+		*head = began;
+}
+
+/* All that is in the lane is of a recording before. What comes to this one comes later. */
+static void lane_pass_by(struct merge_lane *lane, const struct event_look *look, uint64_t idle)
+{
+	lane->tid = look->tid;
+	lane->thread = MERGE_NO_THREAD;
+	lane->tail = lane->head = look->head;
+	lane->busy_seen = 0;
+	lane->bound = idle;
+}
+
 /* What is not to be seen at `now` has a later stamp than this. */
 static uint64_t merge_idle(const struct merge *merge, uint64_t now)
 {
@@ -67,15 +98,21 @@ static uint64_t merge_idle(const struct merge *merge, uint64_t now)
 /* Looks at one lane: what there is, and what can still come. */
 static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now, bool last)
 {
-	struct event_look look;
+	struct event_look look = {.began = 0};
 	lane->active = merge->source->ops->look(merge->source, lane->number, &look);
 	if (!lane->active)
 		return;
 	uint64_t busy = look.busy, head = look.head;
 	if (merge->limits && (int64_t)(head - merge->limits[lane->number]) > 0)
 		head = merge->limits[lane->number];
-	if (look.generation != lane->generation)
+	if (look.is_past) {
+		lane_pass_by(lane, &look, last ? UINT64_MAX : merge_idle(merge, now));
+		return;
+	}
+	if (look.generation != lane->generation) {
 		lane_renew(lane, &look);
+		lane_pass_over(lane, look.began, &head);
+	}
 	if (head - lane->tail > lane->words) {
 		lane->head = head;
 		lane_break(merge, lane);

@@ -181,6 +181,9 @@ struct merge {
 void merge_init(struct merge *merge, struct event_source *source, const struct merge_sink *sink);
 void merge_deinit(struct merge *merge);
 
+/* Goes on over the rings that another merge has taken words of so far, which takes no more. */
+void merge_go_on(struct merge *merge, const struct merge *before);
+
 /*
  * One pass over the lanes. last: the process is gone, take everything. Returns the words taken.
  * Wakes threads that wait for room.

@@ -28,6 +28,7 @@ struct mode {
 	bool is_chosen;              /* by an option; else a tool of --as may choose another */
 	bool free_stacks;            /* not MODE_SAMPLE: stacks of frees are recorded, too */
 	enum mode_mappings mappings; /* whole in each mode */
+	const char *tool;            /* the one of --as, static; NULL: none */
 };
 
 #define MODE_SAMPLE_BYTES 524288u

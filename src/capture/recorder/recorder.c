@@ -61,7 +61,9 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	if (r->mode.kind == MODE_EXACT && !r->mode.ring_bytes && !r->mode.file_bytes)
 		r->writer.queue = start->write_queue;
 	r->source = start->source;
-	error = r->source ? NULL : recorder_create_rings(r, start);
+	if (!r->source)
+		error = start->before ? recorder_share_rings(r, start)
+				      : recorder_create_rings(r, start);
 	if (error)
 		return error;
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
@@ -72,11 +74,13 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	r->stacks_known = known;
 	recorder_steps_init(r);
 	const char *why = NULL;
-	if (r->sums.on)
+	/* Those of threads that are there already can't be counted. */
+	bool counts = r->sums.on && !start->before;
+	if (counts)
 		r->instructions = instructions_open(r->pid, &why);
 	if (!footer_target(&r->payload, start) ||
-		(r->sums.on && !footer_target_instructions(
-				       &r->payload, r->instructions >= 0 ? HPW_COUNTED : why)))
+		(counts && !footer_target_instructions(
+				   &r->payload, r->instructions >= 0 ? HPW_COUNTED : why)))
 		return error_no_memory();
 	buf_bytes(&r->target, r->payload.data, r->payload.len);
 	error = writer_chunk(&r->writer, HPW_TARGET, &r->payload, false);
@@ -98,7 +102,10 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->folds = start->mode.kind == MODE_AGGREGATE;
 	r->pid = start->pid;
 	r->target_pid = start->target_pid;
+	r->ppid = start->ppid;
+	r->outer_ppid = start->outer_ppid;
 	r->forked = start->forked;
+	r->goes_on = start->before;
 	r->tids_differ = start->pid != start->target_pid;
 	r->memory = -1;
 	r->instructions = -1;
@@ -319,6 +326,7 @@ static void fill_totals(
 		.lost_notices = s->unrecorded - r->unrecorded.count,
 		.memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.connected = 1,
+		.is_sampled = r->mode.kind == MODE_SAMPLE,
 		.notes = s->notes,
 		.write_error = r->error != NULL,
 		.found = r->found};
@@ -349,8 +357,10 @@ void recorder_finish(
 	struct recorder *r = recorder;
 	/* One pass takes all there is. Should another process have the memory and go on writing,
 	 * that is no part of this process. */
-	r->in_flight = merge_in_flight(&r->merge);
-	merge_pass(&r->merge, true);
+	if (!r->cut.done) {
+		r->in_flight = merge_in_flight(&r->merge);
+		merge_pass(&r->merge, true);
+	}
 	recorder_end_reallocs(r, recorder_now(r).tsc);
 	recorder_flush(r);
 	recorder_write_unrecorded(r, true);
@@ -368,5 +378,6 @@ void recorder_finish(
 			r->writer.name);
 	fill_totals(r, &s, ret);
 	ret->file_gone = gone;
-	ret->went_on = end->kind == HPW_EXIT_EXEC;
+	ret->is_changed = end->kind == HPW_EXIT_MODE;
+	ret->went_on = end->kind == HPW_EXIT_EXEC || end->kind == HPW_EXIT_MODE;
 }

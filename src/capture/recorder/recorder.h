@@ -46,6 +46,10 @@ struct recorder_start {
 	/* Where its events come from, borrowed for as long as the recorder lives; NULL: from the
 	 * runtime in that process, over rings that are made for it. */
 	struct event_source *source;
+	/* Or the recording of the process so far, whose rings it goes on over, and the base name of
+	 * its file, borrowed during the call: see recorder_hand_over(). */
+	const struct recorder *before;
+	const char *before_file;
 	uint64_t tsc_hz; /* of stamps, the source's too */
 	struct mode mode;
 	struct clock_pair began;
@@ -63,8 +67,9 @@ struct recorder_start {
 };
 
 struct recorder {
-	pid_t pid, target_pid;
+	pid_t pid, target_pid, ppid, outer_ppid; /* as in recorder_start */
 	bool forked;
+	bool goes_on;    /* it goes on after another recording: blocks of before are unknown */
 	bool own_malloc; /* as program_has_own_malloc() says; set by the caller */
 	struct mode mode;
 	bool folds; /* events only go into the sums */
@@ -92,6 +97,15 @@ struct recorder {
 	struct buf target;    /* the payload of the chunk TARGET, for dumps */
 	uint32_t features;    /* enum hpw_feature of the file */
 	struct clock_pair began;
+	/* It was handed over: when, and what there was to say of it then. What came later is not
+	 * its own. */
+	struct {
+		bool done;
+		struct clock_pair at;
+		struct event_report report;
+		uint64_t instructions;
+	} cut;
+	struct event_report earlier; /* what is not its own, but of a recording before */
 	uint64_t flushed_ns, flush_pause_ns;
 	uint64_t resident_bytes; /* of the process, as hw_status_resident(), about a second ago */
 	uint32_t modules_written, code_written, sites_written;
@@ -156,7 +170,10 @@ struct recorder_totals {
 	uint32_t notes;       /* enum hpw_note */
 	uint32_t write_error; /* 1: the file is incomplete; the message says why */
 	uint32_t file_gone;   /* 1: that is because it was removed or replaced */
-	uint32_t went_on;     /* 1: the process became another program (exec) */
+	uint32_t went_on;     /* 1: the process became another program (exec), or went on in another
+			       * recording, since its mode was changed */
+	uint32_t is_sampled;  /* 1: the figures are of samples */
+	uint32_t is_changed;  /* 1: it ended with a change of its mode */
 	struct leak_found found;
 	char message[256];
 };
@@ -164,6 +181,14 @@ struct recorder_totals {
 /* Creates a recorder. On failure nothing remains but the file's content so far. */
 struct error *recorder_create(const struct recorder_start *start, struct recorder **ret);
 void recorder_destroy(struct recorder *recorder);
+
+/*
+ * Changes the mode of the process: `recorder` takes what happened so far and is ready to be
+ * finished, with HPW_EXIT_MODE; `next`, which was created with it as `before`, is of what the
+ * process's threads decide once they have seen that. Both are the caller's; the process is not
+ * stopped. What threads are in the middle of, and do before they have seen it, is in neither.
+ */
+void recorder_hand_over(struct recorder *recorder, struct recorder *next);
 
 /* Drains the rings; returns the number of words taken. */
 uint64_t recorder_drain(struct recorder *recorder);

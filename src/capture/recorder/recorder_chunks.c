@@ -3,6 +3,7 @@
 #include "capture/recorder/recorder_impl.h"
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "capture/recorder/instructions.h"
 #include "capture/recorder/site_stats.h"
 #include "capture/writer/code_rows.h"
@@ -131,13 +132,20 @@ static uint64_t resident_of(const struct recorder *r, uint64_t reported)
 	return reported > r->resident_bytes ? reported : r->resident_bytes;
 }
 
-static struct event_report report_of(const struct recorder *r, uint64_t duration_ns)
+struct event_report recorder_report(const struct recorder *r)
 {
+	uint64_t duration_ns = recorder_now(r).ns - r->began.ns;
 	struct event_report report = {.damaged = 0};
+	if (r->cut.done)
+		return r->cut.report;
 	if (r->source->ops->report)
 		r->source->ops->report(r->source, duration_ns, &report);
 	else
 		report.lost[HW_LOST_STALLED] = r->tally.lost;
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		report.lost[why] -= min(report.lost[why], r->earlier.lost[why]);
+	report.stacks_full -= min(report.stacks_full, r->earlier.stacks_full);
+	report.lost_notices -= min(report.lost_notices, r->earlier.lost_notices);
 	return report;
 }
 
@@ -154,7 +162,7 @@ struct footer_summary recorder_write_counters(struct recorder *r, const struct r
 	tally_settle(&r->tally);
 	r->threads_written = r->tally.threads_seen;
 	struct clock_pair now = recorder_now(r);
-	const struct event_report report = report_of(r, now.ns - r->began.ns);
+	const struct event_report report = recorder_report(r);
 	struct footer_summary s = {.end = *end,
 		.events = recorder_has_unseen(r)
 				  ? r->sums.calls
@@ -172,7 +180,8 @@ struct footer_summary recorder_write_counters(struct recorder *r, const struct r
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,
 		.mappings_lost = r->mappings.lost,
-		.instructions = instructions_read(r->instructions),
+		.instructions =
+			r->cut.done ? r->cut.instructions : instructions_read(r->instructions),
 		.resident_bytes = resident_of(r, report.resident_bytes),
 		.end_tsc = now.tsc,
 		.duration_ns = now.ns - r->began.ns};

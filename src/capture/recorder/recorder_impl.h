@@ -13,15 +13,19 @@
 /* Keeps the first error, and destroys others. */
 void recorder_keep_error(struct recorder *r, struct error *error);
 
-/* Returns the source's clocks. */
+/* Returns the source's clocks; of one that was handed over as they were then. */
 static inline struct clock_pair recorder_now(const struct recorder *r)
 {
-	return r->source->ops->clock(r->source);
+	return r->cut.done ? r->cut.at : r->source->ops->clock(r->source);
 }
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. Its rings
  * are the source. */
 struct error *recorder_create_rings(struct recorder *r, const struct recorder_start *start);
+/* Maps those of start->before, which are the source. */
+struct error *recorder_share_rings(struct recorder *r, const struct recorder_start *start);
+/* Returns what the source says of the recording, and of no other one. */
+struct event_report recorder_report(const struct recorder *r);
 
 /* Prepares the merge of the source's lanes, whose steps are this recorder's. */
 void recorder_steps_init(struct recorder *r);
@@ -53,7 +57,7 @@ double recorder_weight(const struct recorder *r, uint64_t size);
  */
 static inline bool recorder_has_unseen(const struct recorder *r)
 {
-	return r->stop_count || (r->shm && r->shm->notes & HW_NOTE_IGNORES);
+	return r->stop_count || r->goes_on || (r->shm && r->shm->notes & HW_NOTE_IGNORES);
 }
 /* Takes off the sums what they were at the last reset: for a copy that writes a dump. */
 void recorder_take_off_sums(struct recorder *r);

@@ -73,7 +73,7 @@ bool recorder_ends_empty(struct recorder *recorder)
 {
 	const struct hw_shm *shm = recorder->shm;
 	struct paused_target target;
-	if (recorder->mode.kind == MODE_SAMPLE || recorder->stop_count ||
+	if (recorder->mode.kind == MODE_SAMPLE || recorder->stop_count || recorder->goes_on ||
 		recorder->shm->notes & HW_NOTE_IGNORES || recorder_is_bypassed(recorder) ||
 		!pause_waiting_target(recorder->pid, shm, &target))
 		return false;

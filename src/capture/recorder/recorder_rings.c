@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The memory that the target and its recorder share. */
+/* The memory that the target and its recorder share, and how one recorder hands it over to another.
+ */
+#include "capture/recorder/instructions.h"
 #include "capture/recorder/recorder_impl.h"
 #include "capture/shared_memory.h"
 
@@ -27,6 +29,19 @@ static struct error *rings_refused(int why)
 _Static_assert(
 	(int)MODE_MAPPINGS_TOO == HW_MAPPINGS_TOO && (int)MODE_MAPPINGS_ONLY == HW_MAPPINGS_ONLY,
 	"one for one");
+
+struct error *recorder_share_rings(struct recorder *r, const struct recorder_start *start)
+{
+	/* mremap(2): with an old size of 0 the same shared pages are mapped once more. */
+	void *at = mremap(start->before->shm, 0, HW_SHM_BYTES, MREMAP_MAYMOVE);
+	if (at == MAP_FAILED)
+		return rings_refused(errno);
+	r->shm = at;
+	ring_source_init(&r->rings, r->shm, start->tsc_hz);
+	r->rings.changes = start->before->rings.changes + 1;
+	r->source = &r->rings.source;
+	return NULL;
+}
 
 /* The memory that both sides share: sparse, so that its size is a promise, not a cost. */
 struct error *recorder_create_rings(struct recorder *r, const struct recorder_start *start)
@@ -62,4 +77,52 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	ring_source_init(&r->rings, r->shm, start->tsc_hz);
 	r->source = &r->rings.source;
 	return NULL;
+}
+
+/*
+ * A change of the mode: one recording ends, and another one goes on over the same rings.
+ *
+ *     first    ▓▓▓▓▓▓▓▓▓▓▓▓│              ▓ taken
+ *                          │░░░░          ░ of threads that have not seen the change: passed over
+ *     next                      ▓▓▓▓▓▓▓
+ *
+ * The first is cut at a stamp up to which all is known, so that it has nothing whose cause it
+ * lacks. Only then the change is published: what a thread does after it has seen it is later than
+ * the cut, also if it still writes as of before (runtime/preload/sampling.h). A block of the new
+ * mode was given out by a thread that had seen the change, so that the thread that frees it sees it
+ * too.
+ */
+static void publish_mode(const struct recorder *next)
+{
+	struct hw_shm *shm = next->shm;
+	__atomic_store_n(&shm->sample_bytes, next->mode.sample_bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&shm->sample_seed, next->mode.seed, __ATOMIC_RELAXED);
+	__atomic_store_n(&shm->mode_changes, next->rings.changes, __ATOMIC_RELEASE);
+}
+
+/* What all recordings of the process have had so far. */
+static struct event_report report_of_all(struct recorder *r)
+{
+	struct event_report all = {.damaged = 0};
+	r->source->ops->report(r->source, UINT64_MAX, &all);
+	return all;
+}
+
+void recorder_hand_over(struct recorder *recorder, struct recorder *next)
+{
+	struct recorder *r = recorder;
+	recorder_drain_until(r, recorder_now(r).tsc);
+	struct clock_pair now = recorder_now(r);
+	r->cut.report = recorder_report(r);
+	r->cut.instructions = instructions_read(r->instructions);
+	next->earlier = report_of_all(r);
+	r->cut.at = now;
+	r->cut.done = true;
+	r->outlived = true; /* what is shared is the other one's now */
+	next->own_malloc = r->own_malloc;
+	merge_go_on(&next->merge, &r->merge);
+	/* Rings may be full of what is in neither; samples don't wait until there is room. */
+	recorder_drain(next);
+	publish_mode(next);
+	recorder_drain(next);
 }

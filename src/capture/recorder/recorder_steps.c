@@ -301,6 +301,8 @@ static void end_moving(struct recorder *r, uint64_t stamp)
 void recorder_end_reallocs(struct recorder *r, uint64_t stamp)
 {
 	end_moving(r, stamp);
+	if (r->cut.done) /* they go on */
+		return;
 	/* A lane after these has never had a thread. */
 	for (uint32_t lane = 0; lane < r->merge.lane_count; lane++) {
 		struct merge_realloc open;

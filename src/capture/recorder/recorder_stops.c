@@ -65,8 +65,9 @@ struct recorder_state recorder_state(const struct recorder *recorder)
 	const struct recorder *r = recorder;
 	uint64_t since = r->stopped ? r->stop_began_ns : r->resumed_ns;
 	uint64_t lost = r->merge.dropped + r->merge.damaged + r->blocks_dropped;
+	const struct event_report report = recorder_report(r);
 	for (unsigned i = 0; r->shm && i < HW_LOST_REASONS; i++)
-		lost += __atomic_load_n(&r->shm->lost[i], __ATOMIC_RELAXED);
+		lost += report.lost[i];
 	return (struct recorder_state){
 		.events = recorder_has_unseen(r)
 				  ? r->sums.calls

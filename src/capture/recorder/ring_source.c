@@ -23,6 +23,12 @@ static struct hw_ring *ring_of(struct event_source *source, uint32_t lane)
 	return (struct hw_ring *)((char *)shm_of(source) + HW_SHM_RINGS) + lane;
 }
 
+/* Returns whether a generation has seen the changes of the mode that this source is of. */
+static bool is_present(struct event_source *source, uint32_t generation)
+{
+	return generation >> HW_GENERATION_SHIFT == ((struct ring_source *)source)->changes;
+}
+
 static void ring_lane(struct event_source *source, uint32_t lane, struct event_lane *ret)
 {
 	ret->words = (const uint64_t *)((char *)shm_of(source) + HW_SHM_DATA) + hw_ring_start(lane);
@@ -60,6 +66,8 @@ static bool ring_look(struct event_source *source, uint32_t lane, struct event_l
 	/* After head: what a new producer has published must not pass for the old one's. */
 	ret->generation = __atomic_load_n(&ring->generation, __ATOMIC_ACQUIRE);
 	ret->tid = __atomic_load_n(&ring->tid, __ATOMIC_RELAXED);
+	ret->began = __atomic_load_n(&ring->began, __ATOMIC_RELAXED);
+	ret->is_past = !is_present(source, ret->generation);
 	return true;
 }
 
@@ -173,7 +181,10 @@ static void ring_report(struct event_source *source, uint64_t duration_ns, struc
 		if (unused > UNUSED_MOST)
 			i = HW_RING_SHARED;
 		const struct hw_ring *ring = ring_of(source, i);
-		unused = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED) ? 0 : unused + 1;
+		uint32_t generation = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED);
+		unused = generation ? 0 : unused + 1;
+		if (!is_present(source, generation))
+			continue; /* its waits are of another recording */
 		uint64_t waited = __atomic_load_n(&ring->wait_ns, __ATOMIC_RELAXED);
 		uint64_t one = __atomic_load_n(&ring->longest_wait_ns, __ATOMIC_RELAXED);
 		ret->wait_ns += min(waited, duration_ns);

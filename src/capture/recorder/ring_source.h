@@ -8,6 +8,7 @@
 struct ring_source {
 	struct event_source source;
 	struct hw_shm *shm;
+	uint32_t changes; /* of the mode: other producers' words are of other recordings */
 };
 
 /* shm: HW_SHM_BYTES, borrowed for as long as the source is used. tsc_hz: of the processor. */

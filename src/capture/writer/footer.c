@@ -104,6 +104,10 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 		put_number(ret, HPW_TARGET_SAMPLE_BYTES, start->mode.sample_bytes);
 	if (start->mode.mappings)
 		put_number(ret, HPW_TARGET_MAPPINGS, 1);
+	if (start->before) {
+		put_number(ret, HPW_TARGET_MODE_CHANGES, start->before->rings.changes + 1);
+		footer_put_text(ret, HPW_TARGET_EARLIER_FILE, start->before_file);
+	}
 	footer_put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* heapwise ctl: stops and starts the recording of a running process, and shows its state. */
+/* heapwise ctl: stops and starts the recording of a running process, changes its mode, and shows
+ * its state. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/ask.h"
@@ -173,7 +175,8 @@ static char *whole_mode(const char *word, bool *ret_wrong)
 	if (!strcmp(word, SAMPLE))
 		return strdup(SAMPLE ":" SAMPLE_BYTES_USUAL);
 	*ret_wrong = strncmp(word, SAMPLE ":", strlen(SAMPLE ":")) != 0 ||
-		     !options_size(word + strlen(SAMPLE ":"), &bytes) || !bytes;
+		     !options_size(word + strlen(SAMPLE ":"), &bytes) || !bytes ||
+		     bytes > HW_SAMPLE_BYTES_MAX;
 	return *ret_wrong || asprintf(&ret, SAMPLE ":%" PRIu64, bytes) < 0 ? NULL : ret;
 }
 
@@ -223,6 +226,28 @@ static int cmd_ctl_done(const struct ctl_request *request, const struct hw_reply
 	return 0;
 }
 
+/* Both recordings by name, to be read by people and scripts. */
+static int show_change(const struct ctl_request *request, const struct hw_reply *reply)
+{
+	_cleanup_(text_deinit) struct text text;
+	_cleanup_free_ char *before = NULL;
+	int folder = (int)(path_last_part(reply->file) - reply->file);
+	if (asprintf(&before, "%.*s%s", folder, reply->file, reply->message) < 0) {
+		before = NULL;
+		return message_error(error_no_memory());
+	}
+	text_init(&text);
+	text_printf(&text, "process %d: its mode is %s; the recording before was completed after ",
+		(int)request->pid, request->word);
+	text_add_duration_ns(&text, reply->time_ns);
+	text_add(&text, "\nbefore  ");
+	text_add_shown(&text, before, SIZE_MAX);
+	text_add(&text, "\nnow     ");
+	text_add_shown(&text, reply->file, SIZE_MAX);
+	text_add(&text, "\n");
+	return output_text(&text);
+}
+
 static int cmd_ctl_run(const struct command *command, int argc, char **argv)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
@@ -240,13 +265,15 @@ static int cmd_ctl_run(const struct command *command, int argc, char **argv)
 		request.action == CTL_MODE ? whole_mode(request.word, &is_wrong) : NULL;
 	if (is_wrong)
 		return options_wrong(command,
-			"invalid mode '%s': expected exact, aggregate or sample[:BYTES]",
+			"invalid mode '%s': expected exact, aggregate or sample[:BYTES] (1 to 64G)",
 			request.word);
 	struct hw_reply reply;
 	struct error *error = ask_for(
 		request.pid, actions[request.action].what, mode ? mode : request.word, &reply);
 	if (error)
 		return message_error(error);
+	if (request.action == CTL_MODE && *reply.message)
+		return show_change(&request, &reply);
 	if (request.action != CTL_STATUS)
 		return cmd_ctl_done(&request, &reply);
 	return request.json ? show_json(&request, &reply) : show_text(&reply);
@@ -255,18 +282,22 @@ static int cmd_ctl_run(const struct command *command, int argc, char **argv)
 const struct command command_ctl = {
 	.name = "ctl",
 	.synopsis = "PID start|stop|reset|mark NAME|mode MODE|status [--json]",
-	.what = "Stops and starts the recording of a running process, or shows how it stands.",
+	.what = "Stops and starts the recording of a running process, changes its mode, or shows "
+		"how it stands.",
 	.about = "stop: allocations are not recorded any more, and cost little; frees of recorded "
 		 "blocks still are.\n"
 		 "start: they are recorded again. reset: counts of calls in dumps begin anew; what "
 		 "is "
 		 "live stays. mark:\n"
-		 "as 'heapwise mark'. mode: a recording keeps the mode that it began with; if that "
-		 "is "
-		 "another one, the\n"
-		 "answer says what to do. Reports say for how long a recording was stopped.\n",
+		 "as 'heapwise mark'. mode: the recording is completed, and another one goes on in "
+		 "that mode, beside it:\n"
+		 "NAME.2.hpw. It begins without live blocks. The answer has both names, or says "
+		 "why it "
+		 "is refused. Reports\n"
+		 "say for how long a recording was stopped.\n",
 	.examples = "  heapwise ctl 4711 status\n"
-		    "  heapwise ctl 4711 stop; sleep 60; heapwise ctl 4711 start\n",
+		    "  heapwise ctl 4711 stop; sleep 60; heapwise ctl 4711 start\n"
+		    "  heapwise ctl 4711 mode sample:512K\n",
 	.options = option_specs,
 	.no_files = true,
 	.run = cmd_ctl_run,

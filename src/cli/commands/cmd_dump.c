@@ -117,6 +117,14 @@ static struct error *write_dump(const struct request *request, int dump, const c
 	return error ? error : output_file_commit(&file);
 }
 
+/* Times are since the recording of each dump began. */
+static bool is_of_one_recording(
+	const struct request *request, uint64_t first_ns, uint64_t second_ns)
+{
+	const uint64_t slack_ns = 50000000; /* of two clocks that are read one after the other */
+	return second_ns + slack_ns >= first_ns + request->seconds * 1000000000u;
+}
+
 /* Gives a dump a name that another program of this process can open. */
 static bool name_dump(int dump, char *ret, size_t bytes)
 {
@@ -256,13 +264,21 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	_cleanup_close_ int dump = -1;
 	_cleanup_close_ int before = -1;
 	struct error *error = NULL;
+	uint64_t began_ns = 0;
 	if (request.seconds) {
 		error = ask_for_dump(request.pid, &reply, &before);
+		began_ns = error ? 0 : reply.time_ns;
 		if (!error)
 			error = wait_seconds(request.pid, request.seconds);
 	}
 	if (!error)
 		error = ask_for_dump(request.pid, &reply, &dump);
+	if (!error && request.seconds && !is_of_one_recording(&request, began_ns, reply.time_ns))
+		error = error_create(ERROR_INPUT,
+			"process %d went on in another recording meanwhile (its mode was changed, "
+			"or "
+			"it executed another program): there is no difference; try again",
+			(int)request.pid);
 	if (error)
 		return message_error(error);
 	_cleanup_free_ char *name = request.output ? strdup(request.output) : NULL;

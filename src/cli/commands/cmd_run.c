@@ -145,7 +145,7 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 		text_add_bytes(text, t->live_bytes);
 		text_add(text, " in ");
 		text_add_counted(text, t->live_blocks, "block was", "blocks were");
-		text_add(text, " never freed");
+		text_add(text, t->is_changed ? " live when the mode was changed" : " never freed");
 	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
 		text_add(text, "NOTHING was recorded: not enough address space for the recorder in "
 			       "the program (ulimit -v?)");
@@ -221,9 +221,13 @@ static void describe_recordings(const struct launch_result *r)
 		const struct collector_recording *one = &r->recordings[i];
 		text_printf(&text, "  %s: %s (%d), ", short_name(one->file), one->command,
 			(int)one->pid);
-		add_allocations(&text, &one->totals);
-		text_add(&text, "; ");
-		add_unfreed(&text, &one->totals);
+		if (one->totals.is_sampled) {
+			text_add(&text, "sampled");
+		} else {
+			add_allocations(&text, &one->totals);
+			text_add(&text, "; ");
+			add_unfreed(&text, &one->totals);
+		}
 		if (one->totals.write_error)
 			text_add(&text, "; INCOMPLETE on disk");
 		describe_text(&text);
@@ -352,6 +356,15 @@ static void describe_dumps(const struct collector_end *end, const struct dump_pl
 	describe_text(&text);
 }
 
+/* Where modes were changed, some are and some are not. */
+static bool is_all_sampled(const struct launch_result *r)
+{
+	bool all = true;
+	for (size_t i = 0; i < r->recording_count; i++)
+		all &= r->recordings[i].totals.is_sampled;
+	return all;
+}
+
 /* Returns the recording to look at first; NULL: there is none. */
 static const struct collector_recording *describe_end(
 	const struct launch_result *r, const struct dump_plan *plan, bool quiet)
@@ -361,7 +374,7 @@ static const struct collector_recording *describe_end(
 	if (!first || quiet)
 		return first;
 	bool one = r->end.recordings == 1 && !r->end.small;
-	if (r->sampled)
+	if (is_all_sampled(r))
 		message("sampled; the report shows estimates");
 	else if (one)
 		describe_totals(&first->totals);

@@ -261,6 +261,7 @@ static struct error *prepare_shim(struct recording_options *options)
 	options->shim = options->as ? shim_find(options->as) : NULL;
 	if (options->as && !options->shim)
 		return describe_unknown_shim(options->as);
+	options->launch.mode.tool = options->shim ? options->shim->name : NULL;
 	return options->shim && options->shim->prepare ? options->shim->prepare(&options->launch)
 						       : NULL;
 }

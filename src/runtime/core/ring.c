@@ -165,6 +165,8 @@ bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 	/* Makes sure to be asked again when it is time for the next stamp. */
 	if (unstamped && t->limit > t->time_due && t->time_due >= t->head + count)
 		t->limit = t->time_due;
+	if (t->has_changed)
+		t->limit = t->head;
 	return true;
 }
 
@@ -196,6 +198,29 @@ static void put_thread_name(char name[16])
 		name[0] = 0;
 }
 
+/* Later events are a new producer's. */
+static void begin_generation(struct rt_thread *t)
+{
+	struct hw_ring *ring = t->ring;
+	t->stamped = t->solo = false;
+	t->solo_words = 0;
+	t->solo_due = t->others_seen = t->solo_began = 0;
+	ring->began = t->head;
+	__atomic_store_n(&ring->generation, hw_generation_next(ring->generation, t->changes),
+		__ATOMIC_RELEASE);
+}
+
+void rt_ring_renew(struct rt_thread *t, uint32_t changes)
+{
+	struct hw_ring *ring = t->ring;
+	rt_ring_recover(t);
+	t->changes = changes;
+	t->has_changed = false;
+	ring->longest_wait_ns = ring->wait_ns = 0;
+	ring->waits = 0;
+	begin_generation(t);
+}
+
 void rt_ring_attach(
 	struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint64_t *data, uint32_t tid)
 {
@@ -205,9 +230,6 @@ void rt_ring_attach(
 	t->data = data;
 	t->ring = ring;
 	rt_ring_recover(t);
-	t->stamped = t->solo = false;
-	t->solo_words = 0;
-	t->solo_due = t->others_seen = t->solo_began = 0;
 	t->impatient = HW_LOST_STALLED;
 	t->stack_top = t->stack_below = t->stack_room = 0;
 	__atomic_store_n(&ring->stack_top, 0, __ATOMIC_RELAXED);
@@ -217,5 +239,5 @@ void rt_ring_attach(
 	/* The collector may look already. */
 	__atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->tid, tid, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
+	begin_generation(t);
 }

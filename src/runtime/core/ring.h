@@ -31,6 +31,8 @@ struct rt_thread {
 	struct hw_shm *shm;
 	uint64_t lost;     /* events dropped since the last HW_R_LOST */
 	uint32_t size;     /* of the ring in words */
+	uint32_t changes;  /* of the mode, that the ring's generation has seen */
+	bool has_changed;  /* the thread has seen another one: its next event is to look */
 	uint64_t time_due; /* while events carry no stamps: word from which on an HW_R_TIME goes
 			      first */
 	bool stamped; /* other threads exist or existed, or a handler's event went to another ring
@@ -198,8 +200,12 @@ void rt_ring_recover(struct rt_thread *t);
 /* Undoes what an unfinished event did to its ring, and ends the event. */
 void rt_ring_abandon(struct rt_thread *t);
 
-/* Takes over ring number `index` of `shm`, with its words at `data`, for thread `tid`. The caller
- * has changed its state from HW_RING_FREE. */
+/* Goes on as a new producer, which has seen so many changes of the mode, in the ring that the
+ * thread has already. Not in an event of that ring. */
+void rt_ring_renew(struct rt_thread *t, uint32_t changes);
+
+/* Takes over ring number `index` of `shm`, with its words at `data`, for thread `tid`, which has
+ * seen t->changes. The caller has changed its state from HW_RING_FREE. */
 void rt_ring_attach(
 	struct rt_thread *t, struct hw_shm *shm, uint32_t index, uint64_t *data, uint32_t tid);
 

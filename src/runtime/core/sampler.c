@@ -35,6 +35,19 @@ void rt_sampler_prepare(struct rt_sampler *sampler, uint64_t *filter, uint64_t *
 		__atomic_store_n(&filter[i], 0, __ATOMIC_RELAXED);
 }
 
+void rt_sampler_clear(struct rt_sampler *s)
+{
+	for (uint32_t level = 0; s->places && level <= s->level; level++) {
+		uint64_t *table = table_of(s, level);
+		for (uint32_t i = 0; i < places_of(level); i++)
+			table[i] = 0;
+	}
+	for (uint32_t i = 0; i < RT_FILTER_CLASSES; i++)
+		s->counts[i] = 0;
+	s->level = s->used = 0;
+	rt_sampler_prepare(s, s->filter, s->places);
+}
+
 static void count_in_filter(struct rt_sampler *s, uint64_t address, bool more)
 {
 	uint32_t class = rt_filter_class(address);
@@ -75,7 +88,7 @@ enum rt_sampler_answer rt_sampler_add(struct rt_sampler *s, uint64_t address)
 {
 	if (!rt_lock_try(&s->lock))
 		return RT_SAMPLER_BUSY;
-	bool room = s->used < places_of(s->level) / 4 * 3 || grow_table(s);
+	bool room = s->places && (s->used < places_of(s->level) / 4 * 3 || grow_table(s));
 	if (room) {
 		uint64_t *table = table_of(s, s->level);
 		uint32_t at = find_slot(table, places_of(s->level) - 1, address);
@@ -106,8 +119,9 @@ enum rt_sampler_answer rt_sampler_take(struct rt_sampler *s, uint64_t address)
 	if (!rt_lock_try(&s->lock))
 		return RT_SAMPLER_BUSY;
 	uint64_t *table = table_of(s, s->level);
-	uint32_t mask = places_of(s->level) - 1, at = find_slot(table, mask, address);
-	bool found = table[at] == address;
+	uint32_t mask = places_of(s->level) - 1;
+	uint32_t at = s->places ? find_slot(table, mask, address) : 0;
+	bool found = s->places && table[at] == address;
 	if (found) {
 		remove_at(table, mask, at);
 		s->used--;

@@ -54,8 +54,11 @@ static inline bool rt_filter_has(const uint64_t *filter, uint64_t address)
 	return __atomic_load_n(&filter[class / 64], __ATOMIC_RELAXED) >> (class & 63) & 1;
 }
 
-/* Makes an empty sampler. */
+/* Makes an empty sampler. `places` NULL: one that has no room. */
 void rt_sampler_prepare(struct rt_sampler *sampler, uint64_t *filter, uint64_t *places);
+
+/* Removes all blocks. The caller holds the lock. */
+void rt_sampler_clear(struct rt_sampler *sampler);
 
 enum rt_sampler_answer {
 	RT_SAMPLER_NO,

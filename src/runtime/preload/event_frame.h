@@ -69,11 +69,22 @@ static inline bool rt_event_needs_stamp(struct rt_process *p, struct rt_thread *
 	return rt_stamps(t);
 }
 
+/* The thread's ring has seen another number of changes of the mode than the event that begins was
+ * decided by. Returns whether the event goes on, in a new generation: the mode of one decided
+ * before is over. */
+bool rt_event_renew(struct rt_process *p, struct rt_thread *t, uint32_t changes);
+
+/* Does what rt_thread_start() does. If that begins the recording, *changes becomes its number; if
+ * its mode is another one than that which the event was decided by, the event is in none: NULL. */
+struct rt_thread *rt_event_start(uint32_t *changes);
+
 /*
- * Begins an event. The thread to record with; NULL if the event has to go to the shared ring
- * (*ret_process set) or nowhere (*ret_process NULL), and is ended by rt_event_end_elsewhere().
+ * Begins an event that was decided by that many changes of the mode, as rt_mode_look() returned it.
+ * The thread to record with; NULL if the event has to go to the shared ring (*ret_process set) or
+ * nowhere (*ret_process NULL), and is ended by rt_event_end_elsewhere().
  */
-static inline struct rt_thread *rt_event_begin(uint64_t sp, struct rt_process **ret_process)
+static inline struct rt_thread *rt_event_begin(
+	uint64_t sp, uint32_t changes, struct rt_process **ret_process)
 {
 	uint64_t busy = rt_here.busy;
 	if (rt_unlikely(busy) && !rt_event_is_abandoned(sp, busy)) {
@@ -84,12 +95,16 @@ static inline struct rt_thread *rt_event_begin(uint64_t sp, struct rt_process **
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	struct rt_thread *t = rt_here.thread;
 	if (rt_unlikely(!t->ring)) {
-		t = rt_thread_start();
+		t = rt_event_start(&changes);
 		*ret_process = t ? rt_process : NULL;
 		if (!t || t == &rt_process->shared)
 			return NULL;
 	}
 	*ret_process = rt_process;
+	if (rt_unlikely(t->changes != changes) && !rt_event_renew(rt_process, t, changes)) {
+		*ret_process = NULL;
+		return NULL;
+	}
 	rt_event_ring_begin(t, sp);
 	rt_solo_meet(rt_process, t);
 	return t;

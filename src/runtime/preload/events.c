@@ -61,6 +61,30 @@ void rt_event_abandon(void)
 	rt_here.busy = 0;
 }
 
+__attribute__((noinline)) bool rt_event_renew(
+	struct rt_process *p, struct rt_thread *t, uint32_t changes)
+{
+	if (t->changes > changes)
+		return false;
+	if (t->solo)
+		rt_solo_end(p);
+	rt_ring_renew(t, changes);
+	rt_thread_follow_mode(t);
+	return true;
+}
+
+struct rt_thread *rt_event_start(uint32_t *changes)
+{
+	const struct rt_process *p = rt_process;
+	bool begins = !p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING;
+	bool sampled = rt_mode == RT_MODE_SAMPLE;
+	struct rt_thread *t = rt_thread_start();
+	if (!begins)
+		return t;
+	*changes = rt_here.changes;
+	return sampled == (rt_mode == RT_MODE_SAMPLE) ? t : NULL;
+}
+
 __attribute__((noinline)) void *rt_event_end_dropped(struct rt_thread *t, void *result)
 {
 	rt_event_ring_end(t);
@@ -111,16 +135,17 @@ static inline void usual_end(struct rt_here *here, struct rt_thread *t, uint64_t
 	here->busy = 0;
 }
 
-static __attribute__((noinline)) void *put_alloc(
-	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+static inline __attribute__((always_inline)) void *put_alloc(void *block, size_t size,
+	enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp, uint32_t changes)
 {
 	if (!block)
 		rt_here.failed = true;
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, changes, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
-			rt_shared_alloc(p, block, size, kind, (struct rt_caller){pc, sp, rbp});
+			rt_shared_alloc(
+				p, changes, block, size, kind, (struct rt_caller){pc, sp, rbp});
 		rt_event_end_elsewhere(sp);
 		return block;
 	}
@@ -160,6 +185,7 @@ static void forget_address(void)
 static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
+	uint32_t changes = rt_mode_look(true);
 	if (rt_unlikely(rt_here.ignores ||
 			(rt_mode != RT_MODE_EXACT && !rt_sampling_records(block, size)))) {
 		if (!block)
@@ -168,7 +194,7 @@ static __attribute__((noinline)) void *alloc_slowly(
 			forget_address();
 		return block;
 	}
-	return put_alloc(block, size, kind, pc, sp, rbp);
+	return put_alloc(block, size, kind, pc, sp, rbp, changes);
 }
 
 __attribute__((flatten)) void *rt_event_alloc(
@@ -202,7 +228,8 @@ void rt_event_ignore(bool begins)
 		return;
 	}
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin((uint64_t)__builtin_frame_address(0), &p);
+	struct rt_thread *t =
+		rt_event_begin((uint64_t)__builtin_frame_address(0), rt_mode_look(true), &p);
 	here->ignores++;
 	if (p)
 		__atomic_fetch_or(&p->shm->notes, (uint32_t)HW_NOTE_IGNORES, __ATOMIC_RELAXED);
@@ -219,14 +246,14 @@ bool rt_event_is_latest(const void *block)
 	return rt_here.thread->ring && rt_here.thread->last_address == (uint64_t)block;
 }
 
-static __attribute__((noinline)) void put_free(
-	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+static __attribute__((noinline)) void put_free(void *block, enum hw_free_kind kind, uint64_t pc,
+	uint64_t sp, uint64_t rbp, uint32_t changes)
 {
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, changes, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
-			rt_shared_free(p, block, kind, sp);
+			rt_shared_free(p, changes, block, kind, sp);
 		rt_event_end_elsewhere(sp);
 		return;
 	}
@@ -265,13 +292,14 @@ static __attribute__((noinline)) void free_slowly(
 		rt_event_ended();
 		return;
 	}
+	uint32_t changes = rt_mode_look(false);
 	if (rt_unlikely(rt_mode != RT_MODE_EXACT)) {
 		if (!rt_sampling_records_free(block))
 			return;
 		if (rt_mode == RT_MODE_SAMPLE) /* what came between is not known */
 			rt_event_forget_latest();
 	}
-	put_free(block, kind, pc, sp, rbp);
+	put_free(block, kind, pc, sp, rbp, changes);
 }
 
 void rt_event_forget_latest(void)
@@ -317,14 +345,14 @@ void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp
 /* A realloc of a sampled block: does it, and records the free of its old block; *ret_early: before
  * it was known to come true. */
 static __attribute__((noinline)) void *half_realloc(
-	void *block, size_t size, struct rt_caller c, bool *ret_early)
+	void *block, size_t size, struct rt_caller c, uint32_t changes, bool *ret_early)
 {
 	enum hw_free_kind kind = size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO;
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(c.sp, &p);
+	struct rt_thread *t = rt_event_begin(c.sp, changes, &p);
 	if (rt_unlikely(!t)) {
 		if (p)
-			rt_shared_free(p, block, kind, c.sp);
+			rt_shared_free(p, changes, block, kind, c.sp);
 		*ret_early = p;
 		void *moved = rt_real.realloc(block, size);
 		rt_event_end_elsewhere(c.sp);
@@ -349,15 +377,23 @@ static __attribute__((noinline)) void *half_realloc(
 	return moved;
 }
 
+static __attribute__((noinline)) void *put_realloc(
+	void *block, size_t size, struct rt_caller c, uint32_t changes)
+{
+	return put_alloc(block, size, HW_REALLOC, c.pc, c.sp, c.rbp, changes);
+}
+
 /* The two halves of a realloc are sampled one apart from the other; one without success is no free.
  */
-static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, struct rt_caller c)
+static __attribute__((noinline)) void *sample_realloc(
+	void *block, size_t size, struct rt_caller c, uint32_t changes)
 {
 	bool sampled = rt_sampling_records_free(block);
 	if (sampled)
 		rt_event_forget_latest();
 	bool early = false, failed;
-	void *moved = sampled ? half_realloc(block, size, c, &early) : rt_real.realloc(block, size);
+	void *moved = sampled ? half_realloc(block, size, c, changes, &early)
+			      : rt_real.realloc(block, size);
 	failed = !moved && size;
 	if (rt_unlikely(failed && early)) /* it lives on, unseen */
 		rt_ring_count_lost(rt_process->shm, HW_LOST_REALLOC_FAILED);
@@ -365,7 +401,7 @@ static __attribute__((noinline)) void *sample_realloc(void *block, size_t size, 
 		rt_sampling_goes_on(block);
 	if ((!moved && !failed) || rt_here.ignores || !rt_sampling_records(moved, size))
 		return moved;
-	return put_alloc(moved, size, HW_REALLOC, c.pc, c.sp, c.rbp);
+	return put_realloc(moved, size, c, changes);
 }
 
 /* The real function, which may end the process if `block` is none: that it was called is seen from
@@ -396,13 +432,14 @@ static uint32_t put_free_by_realloc(
 
 void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 {
+	uint32_t changes = rt_mode_look(true);
 	if (rt_unlikely(rt_here.ignores) ||
 		(rt_unlikely(rt_mode != RT_MODE_EXACT) && (rt_stopped() || rt_sampling())))
-		return sample_realloc(block, size, c);
+		return sample_realloc(block, size, c, changes);
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(c.sp, &p);
+	struct rt_thread *t = rt_event_begin(c.sp, changes, &p);
 	if (rt_unlikely(!t)) {
-		void *moved = rt_shared_realloc(p, block, size, c);
+		void *moved = rt_shared_realloc(p, changes, block, size, c);
 		rt_event_end_elsewhere(c.sp);
 		return moved;
 	}

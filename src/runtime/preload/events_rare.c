@@ -17,15 +17,18 @@ static bool has_forks(void)
 
 uint64_t rt_event_fork(uint64_t sp)
 {
-	if (!has_forks() || !rt_process || rt_here.busy || sys_no_calls())
+	if (!rt_process || rt_here.busy || sys_no_calls())
+		return 0;
+	uint32_t changes = rt_mode_look(false);
+	if (!has_forks())
 		return 0;
 	uint32_t state = __atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE);
 	if (state != RT_RECORDING && state != RT_NONE)
 		return 0;
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, changes, &p);
 	if (!t) {
-		uint64_t child = p ? rt_shared_fork(p, sp) : 0;
+		uint64_t child = p ? rt_shared_fork(p, changes, sp) : 0;
 		rt_event_end_elsewhere(sp);
 		return child;
 	}
@@ -50,11 +53,12 @@ uint64_t rt_event_fork(uint64_t sp)
 
 void rt_event_annotate(enum hw_annotation what, uint64_t address, uint64_t bytes, uint64_t sp)
 {
+	uint32_t changes = rt_mode_look(true);
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, changes, &p);
 	if (!t) {
 		if (p)
-			rt_shared_annotate(p, what, address, bytes, sp);
+			rt_shared_annotate(p, changes, what, address, bytes, sp);
 		rt_event_end_elsewhere(sp);
 		return;
 	}
@@ -71,8 +75,9 @@ void rt_event_annotate(enum hw_annotation what, uint64_t address, uint64_t bytes
 
 void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
+	uint32_t changes = rt_mode_look(true);
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, changes, &p);
 	if (!t) {
 		rt_event_end_elsewhere(
 			sp); /* without a ring of its own: the free is recorded, its stack is not */
@@ -93,11 +98,12 @@ void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
 
 void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
 {
+	uint32_t changes = rt_mode_look(true);
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(sp, &p);
+	struct rt_thread *t = rt_event_begin(sp, changes, &p);
 	if (!t) {
 		if (p)
-			rt_shared_mark(p, bytes, name, sp);
+			rt_shared_mark(p, changes, bytes, name, sp);
 		rt_event_end_elsewhere(sp);
 		return;
 	}
@@ -113,11 +119,12 @@ void rt_event_mark(uint32_t bytes, const uint64_t *name, uint64_t sp)
 
 void rt_event_pool(const struct rt_pool_words *pool, struct rt_caller c)
 {
+	uint32_t changes = rt_mode_look(true);
 	struct rt_process *p;
-	struct rt_thread *t = rt_event_begin(c.sp, &p);
+	struct rt_thread *t = rt_event_begin(c.sp, changes, &p);
 	if (!t) {
 		if (p)
-			rt_shared_pool(p, pool, c);
+			rt_shared_pool(p, changes, pool, c);
 		rt_event_end_elsewhere(c.sp);
 		return;
 	}
@@ -150,16 +157,17 @@ static struct rt_process *process_of_nested(void)
 void rt_event_mapping_begin(
 	struct rt_mapping_event *event, const struct rt_mapping *mapping, uint64_t sp)
 {
-	*event = (struct rt_mapping_event){.nested = rt_here.busy};
+	*event = (struct rt_mapping_event){.nested = rt_here.busy, .changes = rt_mode_look(true)};
 	if (event->nested)
 		event->p = process_of_nested();
 	else
-		event->t = rt_event_begin(sp, &event->p);
+		event->t = rt_event_begin(sp, event->changes, &event->p);
 	if (event->t) {
 		event->with_stamp = rt_event_needs_stamp(event->p, event->t);
 		event->before = event->with_stamp ? sys_tsc_fenced() : 0;
 	} else if (event->p && mapping->gone_bytes) {
-		rt_shared_unmap(event->p, mapping->gone_at, mapping->gone_bytes, sp);
+		rt_shared_unmap(
+			event->p, event->changes, mapping->gone_at, mapping->gone_bytes, sp);
 		event->gone_recorded = true;
 	}
 }
@@ -187,7 +195,7 @@ void rt_event_mapping_end(
 	struct rt_thread *t = event->t;
 	if (!t) {
 		if (p && mapping)
-			rt_shared_map(p, mapping, event->gone_recorded, caller);
+			rt_shared_map(p, event->changes, mapping, event->gone_recorded, caller);
 		if (!event->nested)
 			rt_event_end_elsewhere(caller.sp);
 		return;

@@ -19,6 +19,11 @@ void rt_frees_prepare(bool all)
 		rt_frees.watch = RT_FREES_LEARN;
 }
 
+void rt_frees_end(void)
+{
+	__atomic_store_n(&rt_frees.watch, RT_FREES_OFF, __ATOMIC_RELAXED);
+}
+
 void rt_frees_learn(void *block)
 {
 	const volatile uint64_t *words = block;

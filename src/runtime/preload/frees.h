@@ -56,6 +56,9 @@ extern struct rt_frees rt_frees;
 /* Prepares when a recording begins. all: stacks of all frees are recorded. */
 void rt_frees_prepare(bool all);
 
+/* Ends the examination of frees, until it is prepared again. */
+void rt_frees_end(void);
+
 /* Frees a block while the key is not known, and examines the word that the real free left. */
 void rt_frees_learn(void *block);
 

@@ -32,18 +32,39 @@ static size_t checked_product(size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
+/*
+ * What the usual call of a sampled recording does not need is apart, so that this keeps nothing
+ * over a call and has no frame. It is reached by a jump: its caller, as RT_CALLER() has it, is the
+ * hook's. Where calls in tail position are none it belongs to the hook.
+ */
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define APART __attribute__((noinline))
+#else
+#define APART inline __attribute__((always_inline))
+#endif
+
+static APART void *record_malloc(size_t size)
+{
+	return RECORDED(rt_real.malloc(size), size, HW_MALLOC);
+}
+
 HOOK void *malloc(size_t size)
 {
 	if (rt_passes(size))
 		return rt_real.malloc(size);
-	return RECORDED(rt_real.malloc(size), size, HW_MALLOC);
+	return record_malloc(size);
+}
+
+static APART void *record_calloc(size_t count, size_t size)
+{
+	return RECORDED(rt_real.calloc(count, size), checked_product(count, size), HW_CALLOC);
 }
 
 HOOK void *calloc(size_t count, size_t size)
 {
 	if (rt_passes(checked_product(count, size)))
 		return rt_real.calloc(count, size);
-	return RECORDED(rt_real.calloc(count, size), checked_product(count, size), HW_CALLOC);
+	return record_calloc(count, size);
 }
 
 HOOK void *realloc(void *block, size_t size)

@@ -42,6 +42,7 @@ struct rt_mapping_event {
 	struct rt_process *p; /* NULL: nothing is recorded */
 	struct rt_thread *t;  /* NULL: with p, by the shared ring */
 	uint64_t before;
+	uint32_t changes; /* of the mode, that it was decided by: see sampling.h */
 	bool nested, with_stamp, gone_recorded;
 };
 void rt_event_mapping_begin(

@@ -66,7 +66,7 @@ static bool map_shared_memory(struct rt_process *p, int memory)
 	long page = sys_call6(__NR_mmap, 0, HEAD_BYTES, PROT_READ, MAP_SHARED, memory, 0);
 	kept_page = sys_failed(page) ? NULL : (struct hw_shm *)page;
 	sys_call(__NR_close, memory, 0, 0);
-	if (shared && p->shm->sample_bytes && !rt_memory_places()) {
+	if (shared && (!kept_page || (p->shm->sample_bytes && !rt_memory_places()))) {
 		rt_memory_unshare(p);
 		return false;
 	}
@@ -222,14 +222,12 @@ static void process_fill(struct rt_process *p)
 		      (rt_real.cxx_is_plain ? 0 : (uint32_t)HW_NOTE_OPERATORS);
 	rt_leave_learn(shm);
 	rt_clear_prepare(shm);
-	rt_sampling_prepare(p);
+	rt_sampling_prepare(p, kept_page);
 	rt_dump_signal_prepare(shm);
 	rt_mappings_prepare(p);
 	if (!p->shm->sample_bytes)
 		rt_frees_prepare(p->shm->free_stacks);
 	rt_solo_prepare(p);
-	if (rt_mode == RT_MODE_SAMPLE)
-		p->solo_forbidden = true;
 	rt_walk_init(&p->shared.walk, p->shared_frames, NULL);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, ring_words(p, HW_RING_SHARED), 0);
 }
@@ -362,6 +360,13 @@ static bool ring_claim(struct rt_process *p, struct hw_ring *ring, uint32_t numb
 	return true;
 }
 
+void rt_thread_follow_mode(struct rt_thread *t)
+{
+	/* Few events: order them all, and wait for nothing. */
+	t->stamped = rt_mode == RT_MODE_SAMPLE;
+	t->impatient = t->stamped ? HW_LOST_SAMPLED : HW_LOST_STALLED;
+}
+
 /* NULL: all are taken, or there is no memory for one more. */
 static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 {
@@ -376,10 +381,9 @@ static struct rt_thread *ring_take(struct rt_process *p, uint32_t tid)
 		}
 		t->unwinder = &p->unwinder;
 		rings[i].own = (uint64_t)t; /* its memory begins with it */
+		t->changes = rt_here.changes;
 		rt_ring_attach(t, p->shm, i, ring_words(p, i), tid);
-		/* Few events: order them all, and wait for nothing. */
-		t->stamped = rt_mode == RT_MODE_SAMPLE;
-		t->impatient = t->stamped ? HW_LOST_SAMPLED : HW_LOST_STALLED;
+		rt_thread_follow_mode(t);
 		return t;
 	}
 	return NULL;

@@ -65,6 +65,9 @@ struct rt_process {
 	struct rt_thread shared;           /* writes HW_RING_SHARED */
 	struct rt_modules modules;
 	struct rt_sampler sampler;
+	/* hw_shm.mode_changes, as sampling.c has it; under sampler.lock. Release: rt_mode is that
+	 * mode. */
+	uint32_t mode_changes;
 	/* Of mappings.c: a walk that leaves those of the threads as they are. */
 	struct rt_lock mapping_lock;
 	struct rt_walk mapping_walk;
@@ -93,6 +96,7 @@ struct rt_here {
 	 * whether the next block is sampled; always 0 in an exact recording: see sampling.h. */
 	uint64_t until;
 	uint64_t random;       /* state of the generator of distances; 0: not begun */
+	uint32_t changes;      /* of the mode, that this thread has seen: see sampling.h */
 	uint64_t until_before; /* see rt_event_forget_latest() */
 	/* A failed allocation was recorded: see rt_event_has_failed(). */
 	bool failed;
@@ -109,6 +113,10 @@ extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec"))
  * &rt_process->shared if no ring was free.
  */
 struct rt_thread *rt_thread_start(void);
+
+/* Sets how the events of a thread that has just got its ring, or a new generation there, are
+ * ordered, and whether they wait, as the mode is. */
+void rt_thread_follow_mode(struct rt_thread *t);
 
 /* What a forked child's hello says of the fork. It is in ordinary memory, which fork copies. */
 struct rt_origin {

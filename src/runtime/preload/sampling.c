@@ -3,10 +3,14 @@
 #include "runtime/preload/sampling.h"
 
 #include "runtime/core/probe.h"
+#include "runtime/preload/frees.h"
 #include "runtime/preload/memory.h"
 
 uint32_t rt_mode;
 uint64_t rt_filter[RT_FILTER_WORDS];
+
+static const uint32_t no_changes;
+const uint32_t *rt_changes = &no_changes;
 
 static uint64_t mean_bytes, seed, seeds_given;
 static bool only_mappings; /* no block is a sample */
@@ -22,22 +26,71 @@ static bool only_mappings; /* no block is a sample */
 RT_PROBE_DEFINE(otel_memory, alloc);
 RT_PROBE_DEFINE(otel_memory, free);
 
-void rt_sampling_prepare(struct rt_process *p)
+/* What the mode is now, as the shared memory says. */
+static void read_mode(const struct rt_process *p)
 {
+	mean_bytes = p->shm->sample_bytes;
+	seed = p->shm->sample_seed;
+	__atomic_store_n(&seeds_given, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&rt_mode, mean_bytes ? RT_MODE_SAMPLE : RT_MODE_EXACT, __ATOMIC_RELAXED);
+}
+
+/* The thread's distance to its next sample is drawn anew. */
+static void forget_distance(struct rt_here *here)
+{
+	here->until = here->random = 0;
+}
+
+void rt_sampling_prepare(struct rt_process *p, const struct hw_shm *head)
+{
+	struct rt_here *here = &rt_here;
+	/* A child begins with what its parent had, which may have changed since. */
+	if (here->changes || mean_bytes != p->shm->sample_bytes)
+		forget_distance(here);
+	here->changes = p->mode_changes = 0;
+	__atomic_store_n(&rt_changes, &head->mode_changes, __ATOMIC_RELEASE);
 	only_mappings = p->shm->mappings == HW_MAPPINGS_ONLY;
 	if (only_mappings) {
 		__atomic_store_n(&rt_mode, RT_MODE_SAMPLE, __ATOMIC_RELAXED);
 		return;
 	}
+	if (p->shm->sample_bytes)
+		rt_sampler_prepare(&p->sampler, rt_filter, rt_memory_places());
+	read_mode(p);
+}
+
+/*
+ * The first thread that sees a change: from here on all that any thread decides is decided by the
+ * new mode. Samples of a sampled mode before stay in the table: their frees are recorded, of blocks
+ * that are not known. A recorder that stops and starts goes on in other words: rt_stopped().
+ */
+static void change_mode(struct rt_process *p)
+{
 	if (!p->shm->sample_bytes) {
-		__atomic_store_n(&rt_mode, RT_MODE_EXACT, __ATOMIC_RELAXED);
-		return;
+		rt_frees_prepare(false);
+	} else if (__atomic_load_n(&rt_mode, __ATOMIC_RELAXED) != RT_MODE_SAMPLE) {
+		rt_frees_end();
+		if (!p->sampler.places)
+			rt_sampler_prepare(&p->sampler, rt_filter, rt_memory_places());
+		rt_sampler_clear(&p->sampler);
 	}
-	mean_bytes = p->shm->sample_bytes;
-	seed = p->shm->sample_seed;
-	seeds_given = 0;
-	rt_sampler_prepare(&p->sampler, rt_filter, rt_memory_places());
-	__atomic_store_n(&rt_mode, RT_MODE_SAMPLE, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->shm->longest_wait_ns, 0, __ATOMIC_RELAXED);
+	read_mode(p);
+}
+
+/* False: this thread is doing it already, below a handler, or the lock can't be had. */
+static bool follow_change(struct rt_process *p, uint32_t changes)
+{
+	if (__atomic_load_n(&p->mode_changes, __ATOMIC_ACQUIRE) >= changes)
+		return true;
+	if (!rt_lock_try(&p->sampler.lock))
+		return false;
+	if (p->mode_changes < changes) {
+		change_mode(p);
+		__atomic_store_n(&p->mode_changes, changes, __ATOMIC_RELEASE);
+	}
+	rt_unlock(&p->sampler.lock);
+	return true;
 }
 
 bool rt_sampling(void)
@@ -106,7 +159,9 @@ bool rt_stopped(void)
 	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
 		__atomic_load_n(&p->shm->stopped, __ATOMIC_RELAXED))
 		return true;
-	__atomic_store_n(&rt_mode, RT_MODE_EXACT, __ATOMIC_RELAXED);
+	uint32_t stopped = RT_MODE_STOPPED;
+	__atomic_compare_exchange_n(
+		&rt_mode, &stopped, RT_MODE_EXACT, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -148,6 +203,34 @@ static bool end_sampling(struct rt_here *here, bool ours)
 		return true;
 	rt_process_leave();
 	return false;
+}
+
+static bool is_recording(const struct rt_process *p)
+{
+	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
+}
+
+__attribute__((noinline)) uint32_t rt_mode_adopt(bool begins)
+{
+	struct rt_here *here = &rt_here;
+	if (begins && !here->busy && !is_recording(rt_process))
+		rt_thread_start();
+	if (!is_recording(rt_process))
+		return here->changes;
+	uint32_t now = __atomic_load_n(rt_changes, __ATOMIC_ACQUIRE);
+	if (now == here->changes)
+		return now;
+	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
+	     followed = follow_change(rt_process, now);
+	if (!end_sampling(here, ours) || !followed)
+		return here->changes;
+	forget_distance(here);
+	if (here->thread->ring) { /* perhaps in the middle of an event, if this is a handler's */
+		here->thread->has_changed = true;
+		here->thread->limit = here->thread->head;
+	}
+	here->changes = now;
+	return now;
 }
 
 static bool add_sample(struct rt_here *here, const void *block)
@@ -199,7 +282,7 @@ bool rt_sampling_records(const void *block, size_t size)
 static bool take_sample(const void *block)
 {
 	struct rt_process *p = rt_process;
-	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING)
+	if (!is_recording(p))
 		return false;
 	enum rt_sampler_answer answer = rt_sampler_take(&p->sampler, (uint64_t)block);
 	if (answer == RT_SAMPLER_BUSY)

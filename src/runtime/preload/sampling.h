@@ -6,6 +6,19 @@
  * In a sampled recording nearly every call is nothing but the real function: one thread-local
  * subtraction before an allocation, one look into a small table before a free. In an exact one the
  * distance is always 0, so that no size is below it.
+ *
+ * The mode can change (hw_shm.mode_changes). A thread looks whether it has before it decides
+ * whether an event is recorded, and passes on the number of changes that it has seen with the
+ * event: what is decided in one mode is written as of that mode, in a generation of the ring that
+ * says the number, or nowhere. rt_mode and what belongs to it are never of an earlier mode than any
+ * thread has seen, but may be of a later one: then the event is of a mode that is over, and in no
+ * recording.
+ *
+ * The usual free and the usual exact event don't look. The free of a block of a new mode is not
+ * passed over, since rt_mode and rt_filter were set before that block was given out. An exact
+ * thread looks when its ring's limit lets it, after RT_TIME_EVERY words at most; if that is single,
+ * no other one can have given it a block of a new mode, and a handler of its own that has seen the
+ * change draws the limit in.
  */
 #ifndef RUNTIME_SAMPLING_H
 #define RUNTIME_SAMPLING_H
@@ -25,11 +38,31 @@ enum rt_mode {
 extern uint32_t rt_mode;
 extern uint64_t rt_filter[RT_FILTER_WORDS];
 
-/* Returns whether an allocation is not sampled and needs no event; called before it. */
+/* The present number of changes of the mode; of a process that is not recorded, or a forked child
+ * until it is, any number that stays. Never NULL. */
+extern const uint32_t *rt_changes;
+
+/* Does what rt_mode_look() does if there is anything new. */
+uint32_t rt_mode_adopt(bool begins);
+
+/*
+ * Looks whether the mode has changed, before the thread decides about an event. begins: if it has
+ * since the process was forked, its own recording begins first. Returns the number of changes that
+ * the event is decided by. Async-signal-safe.
+ */
+static inline uint32_t rt_mode_look(bool begins)
+{
+	uint32_t now = __atomic_load_n(rt_changes, __ATOMIC_ACQUIRE);
+	return rt_likely(now == rt_here.changes) ? now : rt_mode_adopt(begins);
+}
+
+/* Returns whether an allocation is not sampled and needs no event; called before it. If the mode
+ * has changed, it may. */
 static inline bool rt_passes(size_t size)
 {
 	uint64_t until = rt_here.until;
-	if (rt_likely(size < until)) {
+	if (rt_likely(size < until) &&
+		rt_likely(__atomic_load_n(rt_changes, __ATOMIC_RELAXED) == rt_here.changes)) {
 		rt_here.until = until - size - 1;
 		return true;
 	}
@@ -42,8 +75,9 @@ static inline bool rt_passes_free(const void *block)
 	return rt_mode == RT_MODE_SAMPLE && !rt_filter_has(rt_filter, (uint64_t)block);
 }
 
-/* Prepares when a recording begins, as the shared memory says. */
-void rt_sampling_prepare(struct rt_process *p);
+/* Prepares when a recording begins, as the shared memory says, whose page with its head is mapped
+ * at `head` for this process and its children. */
+void rt_sampling_prepare(struct rt_process *p, const struct hw_shm *head);
 
 /* Returns whether the recording samples; begins the recording if that is not known. */
 bool rt_sampling(void);

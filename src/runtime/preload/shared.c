@@ -179,8 +179,23 @@ static void stamp_interrupted_event(struct rt_thread *own)
 	own->solo = false;
 }
 
-/* NULL: the event is lost. */
-static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp, uint32_t *ret_tid)
+static void shared_end(struct rt_process *p)
+{
+	__atomic_store_n(&p->shared.ring->busy, 0, __ATOMIC_RELEASE);
+	lock_release(&p->shared_lock);
+}
+
+/* The lock is held. False: the event is of a mode that is over. */
+static bool follow_mode(struct rt_thread *t, uint32_t changes)
+{
+	if (t->changes < changes)
+		rt_ring_renew(t, changes);
+	return t->changes == changes;
+}
+
+/* NULL: the event is lost, or of a mode that is over. */
+static struct rt_thread *shared_begin(
+	struct rt_process *p, uint32_t changes, uint64_t sp, uint32_t *ret_tid)
 {
 	bool sample = rt_mode == RT_MODE_SAMPLE, in_handler = rt_here.busy != sp;
 	*ret_tid = rt_thread_id();
@@ -189,6 +204,10 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp, uint32_
 	struct rt_thread *t = &p->shared;
 	__atomic_store_n(&p->shared_lock.tid, *ret_tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->ring->tid, *ret_tid, __ATOMIC_RELAXED);
+	if (rt_unlikely(!follow_mode(t, changes))) {
+		shared_end(p);
+		return NULL;
+	}
 	rt_walk_forget(&t->walk);
 	t->walk.readable_low = t->walk.readable_high = 0;
 	if (sys_no_calls())
@@ -203,12 +222,6 @@ static struct rt_thread *shared_begin(struct rt_process *p, uint64_t sp, uint32_
 	return t;
 }
 
-static void shared_end(struct rt_process *p)
-{
-	__atomic_store_n(&p->shared.ring->busy, 0, __ATOMIC_RELEASE);
-	lock_release(&p->shared_lock);
-}
-
 static uint64_t *shared_reserve(struct rt_thread *t, uint32_t words, uint32_t tid)
 {
 	uint64_t *w = rt_ring_reserve(t, words + 1);
@@ -218,11 +231,11 @@ static uint64_t *shared_reserve(struct rt_thread *t, uint32_t words, uint32_t ti
 	return w + 1;
 }
 
-void rt_shared_alloc(
-	struct rt_process *p, void *block, size_t size, enum hw_alloc_kind kind, struct rt_caller c)
+void rt_shared_alloc(struct rt_process *p, uint32_t changes, void *block, size_t size,
+	enum hw_alloc_kind kind, struct rt_caller c)
 {
 	uint32_t tid;
-	struct rt_thread *t = shared_begin(p, c.sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, c.sp, &tid);
 	if (!t)
 		return;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
@@ -242,10 +255,11 @@ void rt_shared_alloc(
 }
 
 /* One word about a block, and its stamp: that, or 0 if there was no room. */
-static uint64_t shared_word(struct rt_process *p, uint64_t op, const void *block, uint64_t sp)
+static uint64_t shared_word(
+	struct rt_process *p, uint32_t changes, uint64_t op, const void *block, uint64_t sp)
 {
 	uint32_t tid;
-	struct rt_thread *t = shared_begin(p, sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, sp, &tid);
 	if (!t)
 		return 0;
 	uint64_t stamp = 0, *w = shared_reserve(t, 2, tid);
@@ -259,21 +273,22 @@ static uint64_t shared_word(struct rt_process *p, uint64_t op, const void *block
 	return stamp;
 }
 
-void rt_shared_free(struct rt_process *p, void *block, enum hw_free_kind kind, uint64_t sp)
+void rt_shared_free(
+	struct rt_process *p, uint32_t changes, void *block, enum hw_free_kind kind, uint64_t sp)
 {
-	shared_word(p, HW_R_FREE + (uint64_t)kind, block, sp);
+	shared_word(p, changes, HW_R_FREE + (uint64_t)kind, block, sp);
 }
 
-uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp)
+uint64_t rt_shared_fork(struct rt_process *p, uint32_t changes, uint64_t sp)
 {
-	return shared_word(p, HW_R_FORK, NULL, sp);
+	return shared_word(p, changes, HW_R_FORK, NULL, sp);
 }
 
-void rt_shared_annotate(struct rt_process *p, enum hw_annotation what, uint64_t address,
-	uint64_t bytes, uint64_t sp)
+void rt_shared_annotate(struct rt_process *p, uint32_t changes, enum hw_annotation what,
+	uint64_t address, uint64_t bytes, uint64_t sp)
 {
 	uint32_t tid;
-	struct rt_thread *t = shared_begin(p, sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, sp, &tid);
 	if (!t)
 		return;
 	uint64_t *w = shared_reserve(t, 3, tid);
@@ -282,10 +297,11 @@ void rt_shared_annotate(struct rt_process *p, enum hw_annotation what, uint64_t 
 	shared_end(p);
 }
 
-void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp)
+void rt_shared_mark(
+	struct rt_process *p, uint32_t changes, uint32_t bytes, const uint64_t *name, uint64_t sp)
 {
 	uint32_t tid;
-	struct rt_thread *t = shared_begin(p, sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, sp, &tid);
 	if (!t)
 		return;
 	uint64_t *w = shared_reserve(t, HW_R_WORDS_LONGEST, tid);
@@ -294,10 +310,11 @@ void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, 
 	shared_end(p);
 }
 
-void rt_shared_pool(struct rt_process *p, const struct rt_pool_words *pool, struct rt_caller c)
+void rt_shared_pool(struct rt_process *p, uint32_t changes, const struct rt_pool_words *pool,
+	struct rt_caller c)
 {
 	uint32_t tid, stack = 0;
-	struct rt_thread *t = shared_begin(p, c.sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, c.sp, &tid);
 	if (!t)
 		return;
 	if (pool->what == HW_POOL_ALLOC)
@@ -308,14 +325,14 @@ void rt_shared_pool(struct rt_process *p, const struct rt_pool_words *pool, stru
 	shared_end(p);
 }
 
-void rt_shared_map(struct rt_process *p, const struct rt_mapping *mapping, bool gone_recorded,
-	struct rt_caller c)
+void rt_shared_map(struct rt_process *p, uint32_t changes, const struct rt_mapping *mapping,
+	bool gone_recorded, struct rt_caller c)
 {
 	uint64_t gone = gone_recorded ? 0 : mapping->gone_bytes;
 	uint32_t tid;
 	if (!gone && !mapping->bytes)
 		return;
-	struct rt_thread *t = shared_begin(p, c.sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, c.sp, &tid);
 	if (!t)
 		return;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
@@ -328,10 +345,11 @@ void rt_shared_map(struct rt_process *p, const struct rt_mapping *mapping, bool 
 	shared_end(p);
 }
 
-void rt_shared_unmap(struct rt_process *p, uint64_t at, uint64_t bytes, uint64_t sp)
+void rt_shared_unmap(
+	struct rt_process *p, uint32_t changes, uint64_t at, uint64_t bytes, uint64_t sp)
 {
 	uint32_t tid;
-	struct rt_thread *t = shared_begin(p, sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, sp, &tid);
 	if (!t)
 		return;
 	uint64_t *w = shared_reserve(t, 3, tid);
@@ -340,11 +358,11 @@ void rt_shared_unmap(struct rt_process *p, uint64_t at, uint64_t bytes, uint64_t
 	shared_end(p);
 }
 
-static void shared_moved(
-	struct rt_process *p, void *old, void *moved, size_t size, struct rt_caller c)
+static void shared_moved(struct rt_process *p, uint32_t changes, void *old, void *moved,
+	size_t size, struct rt_caller c)
 {
 	uint32_t tid;
-	struct rt_thread *t = shared_begin(p, c.sp, &tid);
+	struct rt_thread *t = shared_begin(p, changes, c.sp, &tid);
 	if (!t)
 		return;
 	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
@@ -362,20 +380,21 @@ static void shared_moved(
 }
 
 /* The lock is not held across the real call. An event without a beginning is lost as a whole. */
-void *rt_shared_realloc(struct rt_process *p, void *block, size_t size, struct rt_caller c)
+void *rt_shared_realloc(
+	struct rt_process *p, uint32_t changes, void *block, size_t size, struct rt_caller c)
 {
 	if (!p)
 		return rt_real.realloc(block, size);
-	bool begun = shared_word(p, HW_R_MOVING, block, c.sp);
+	bool begun = shared_word(p, changes, HW_R_MOVING, block, c.sp);
 	void *moved = rt_real.realloc(block, size);
 	if (!begun)
 		return moved;
 	if (moved)
-		shared_moved(p, block, moved, size, c);
+		shared_moved(p, changes, block, moved, size, c);
 	else if (size)
-		rt_shared_alloc(p, NULL, size, HW_REALLOC, c);
+		rt_shared_alloc(p, changes, NULL, size, HW_REALLOC, c);
 	else
-		rt_shared_free(p, block, HW_FREE_REALLOC_ZERO, c.sp);
+		rt_shared_free(p, changes, block, HW_FREE_REALLOC_ZERO, c.sp);
 	return moved;
 }
 

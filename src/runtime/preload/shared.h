@@ -18,7 +18,9 @@
  * HW_R_MOVING before, the outcome after.
  *
  * All of these are called between the start and the end of an event; `sp` is the stack pointer that
- * identifies it (events.c). None of them touches errno.
+ * identifies it (events.c). `changes` is the number of changes of the mode that it was decided by:
+ * if the shared ring has seen more of them, that mode is over, and the event in no recording. None
+ * of them touches errno.
  */
 #ifndef RUNTIME_SHARED_H
 #define RUNTIME_SHARED_H
@@ -27,27 +29,30 @@
 #include "runtime/preload/process.h"
 
 /* Does what rt_event_alloc() does, for a block or a failure (NULL). */
-void rt_shared_alloc(struct rt_process *p, void *block, size_t size, enum hw_alloc_kind kind,
-	struct rt_caller caller);
+void rt_shared_alloc(struct rt_process *p, uint32_t changes, void *block, size_t size,
+	enum hw_alloc_kind kind, struct rt_caller caller);
 
-void rt_shared_free(struct rt_process *p, void *block, enum hw_free_kind kind, uint64_t sp);
+void rt_shared_free(
+	struct rt_process *p, uint32_t changes, void *block, enum hw_free_kind kind, uint64_t sp);
 
 /* Calls realloc and records it; if `p` is NULL, it is not recorded. Returns the result. */
-void *rt_shared_realloc(struct rt_process *p, void *block, size_t size, struct rt_caller caller);
+void *rt_shared_realloc(
+	struct rt_process *p, uint32_t changes, void *block, size_t size, struct rt_caller caller);
 
 /* Records a fork. Returns the stamp of the record; 0 if there was no room. */
-uint64_t rt_shared_fork(struct rt_process *p, uint64_t sp);
+uint64_t rt_shared_fork(struct rt_process *p, uint32_t changes, uint64_t sp);
 
 /* What rt_event_annotate() says. */
-void rt_shared_annotate(struct rt_process *p, enum hw_annotation what, uint64_t address,
-	uint64_t bytes, uint64_t sp);
+void rt_shared_annotate(struct rt_process *p, uint32_t changes, enum hw_annotation what,
+	uint64_t address, uint64_t bytes, uint64_t sp);
 
 /* Does what rt_event_mark() does. */
-void rt_shared_mark(struct rt_process *p, uint32_t bytes, const uint64_t *name, uint64_t sp);
+void rt_shared_mark(
+	struct rt_process *p, uint32_t changes, uint32_t bytes, const uint64_t *name, uint64_t sp);
 
 /* Does what rt_event_pool() does. */
-void rt_shared_pool(
-	struct rt_process *p, const struct rt_pool_words *pool, struct rt_caller caller);
+void rt_shared_pool(struct rt_process *p, uint32_t changes, const struct rt_pool_words *pool,
+	struct rt_caller caller);
 
 /* Drops the unfinished event of this thread that holds the lock, if there is one. Signals may come.
  */
@@ -58,8 +63,9 @@ void rt_shared_inherit(struct rt_process *p);
 
 /* Record what a call has mapped, or what one is about to unmap: see mappings.h. */
 struct rt_mapping;
-void rt_shared_map(struct rt_process *p, const struct rt_mapping *mapping, bool gone_recorded,
-	struct rt_caller caller);
-void rt_shared_unmap(struct rt_process *p, uint64_t at, uint64_t bytes, uint64_t sp);
+void rt_shared_map(struct rt_process *p, uint32_t changes, const struct rt_mapping *mapping,
+	bool gone_recorded, struct rt_caller caller);
+void rt_shared_unmap(
+	struct rt_process *p, uint32_t changes, uint64_t at, uint64_t bytes, uint64_t sp);
 
 #endif

@@ -77,7 +77,8 @@ void rt_solo_try(struct rt_process *p, struct rt_thread *t)
 	if (t->solo_words < SOLO_WORDS_MIN)
 		t->solo_words = SOLO_WORDS_MIN;
 	t->solo_due = t->head + t->solo_words;
-	if (sys_no_calls() || __atomic_load_n(&p->solo_forbidden, __ATOMIC_RELAXED) ||
+	if (sys_no_calls() || t->impatient == HW_LOST_SAMPLED ||
+		__atomic_load_n(&p->solo_forbidden, __ATOMIC_RELAXED) ||
 		__atomic_load_n(&p->rings_used, __ATOMIC_RELAXED) > SOLO_RINGS_MAX)
 		return;
 	bool quiet = read_other_rings(p, t, &words), before = words == t->others_seen;

@@ -153,7 +153,9 @@ void hpw_reader_put_summary(struct reader *reader)
 	recording->stopped_ns = sum[HPW_SUM_STOPPED_NS];
 	recording->stopped_frees = sum[HPW_SUM_STOPPED_FREES];
 	recording->stopped_at_end = sum[HPW_SUM_STOPPED_AT_END];
-	recording->snapshot |= sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_RUNNING;
+	recording->changed_at_end = sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_MODE;
+	recording->snapshot |=
+		sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_RUNNING || recording->changed_at_end;
 	recording->resident_peak_bytes = sum[HPW_SUM_RESIDENT];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->malloc_in_front = sum[HPW_SUM_NOTES] & HPW_NOTE_IN_FRONT;

@@ -245,6 +245,8 @@ static void add_recording(struct merge *merge, const struct model *from)
 	struct recording *sums = build_recording(merge->ret);
 	sums->unknown |= more->unknown;
 	sums->snapshot |= more->snapshot;
+	sums->mode_changes = max(sums->mode_changes, more->mode_changes);
+	sums->changed_at_end |= more->changed_at_end;
 	sums->whole_stacks |= more->whole_stacks;
 	sums->call_addresses &= more->call_addresses;
 	sums->sample_bytes = max(sums->sample_bytes, more->sample_bytes);

@@ -235,10 +235,10 @@ enum {
 	FIRST_COUNT,
 	STRAY_FREES = 14,
 	WAITS = 22,
-	LAST_COUNT = 30,
+	LAST_COUNT = 31,
 	RANGE,
-	LOST = 33,
-	UNRECORDED = 40,
+	LOST = 34,
+	UNRECORDED = 43,
 	DAMAGE,
 	CLASS,
 	MAPPED
@@ -301,7 +301,11 @@ static const struct column recording_columns[] = {
 	[WAITS] = COUNT(waits, "how often they did; null: the file does not say it"),
 	RARE_COUNT(stops, "times in which allocations were not recorded, since that was stopped"),
 	RARE_TIME(stopped_ns, "how long these were together"),
-	RARE_COUNT(stopped_frees, "frees of blocks that are not known, after the first of these"),
+	RARE_COUNT(stopped_frees, "frees of blocks that are not known, after the first of these, "
+				  "or after a change of the mode"),
+	RARE_COUNT(mode_changes,
+		"how often the mode of the process had been changed before: the recording "
+		"goes on after another one, whose blocks are not known"),
 	RARE_TIME(reset_ns, "of a dump: its counts of calls begin then, not with the recording"),
 	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
 			     "figures are of all"),
@@ -325,6 +329,9 @@ static const struct column recording_columns[] = {
 			   "these allocate and free was not seen"),
 	RARE_FLAG(ignores, "the program had some of its allocations left out"),
 	FLAG(not_attached, "the recorder got no memory inside the program: nothing was seen"),
+	RARE_WORD(earlier_file, "with `mode_changes`: the recording before, without its folder"),
+	RARE_FLAG(changed_at_end,
+		"the mode was changed then: the process went on in another recording"),
 	RARE_WORD(dump, "of a dump: why it was written, a clause"),
 	[UNRECORDED] = {"unrecorded", COLUMN_TABLE, .optional = true,
 		.says = "the first 1,000 of `children_unrecorded` by program and reason, most "

@@ -145,8 +145,8 @@ def words(folder):
         hw.need("recording             yes" in text and "4.00 KiB" in text and "x.hpw" in text, text)
         hw.ask("ctl", target.name, "mark", "here")
         hw.ask("ctl", target.name, "mode", "exact")
-        refused = hw.heapwise("ctl", target.name, "mode", "sample")
-        hw.need(refused.status != 0 and "keeps the mode" in refused.errors, f"{refused}")
+        refused = hw.heapwise("ctl", target.name, "mode", "aggregate")
+        hw.need(refused.status != 0 and "its mode stays exact" in refused.errors, f"{refused}")
         for wrong in (["stop", "x"], ["mark"], ["what"], [], ["mode", "sampled"], ["stop", "--json"]):
             ended = hw.heapwise("ctl", target.name, *wrong)
             hw.need(ended.status == 2, f"{wrong}: {ended}")

@@ -1,0 +1,354 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise ctl PID mode`: the recording is completed, and another one, in the new mode, goes on."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+from processes import state
+from told import of_site, told
+
+TESTS = hw.Tests()
+TARGET = hw.TARGETS / "mode_changes"
+THREADS = 8
+WORKED, BRIEF = "site_worked", "site_hammered"
+WORKED_BYTES = 1001
+
+
+def change(target, mode):
+    """Returns the files of the recording that was completed and of the one that goes on."""
+    text = hw.ask("ctl", target.name, "mode", mode)
+    found = re.fullmatch(rf"process {target.pid}: its mode is {mode}; .*\nbefore  (.*)\nnow     (.*)\n", text)
+    hw.need(found, text)
+    before, now = Path(found[1]), Path(found[2])
+    hw.need(before.parent == now.parent and before != now and now.exists(), text)
+    return before, now
+
+
+def sites(file, *options):
+    return hw.report(file, "--view", "sites", *options)
+
+
+def need_sound(report, mode):
+    """Nothing was lost, nothing had to be repaired, and nobody is accused."""
+    recording = report["recording"]
+    hw.need(recording["mode"] == mode, f"mode {recording['mode']}, not {mode}")
+    hw.need(recording["complete"], "it is incomplete")
+    for figure in ("lost_events", "repairs", "unknown_frees", "mismatched_frees"):
+        hw.need(recording[figure] == 0, f"{figure}: {recording}")
+
+
+def need_completed(file, mode):
+    """A recording that was completed by a change."""
+    report = sites(file)
+    need_sound(report, mode)
+    hw.need(report["recording"]["changed_at_end"], f"{report['recording']}")
+    hw.need(any("went on in another one" in note for note in report["notes"]), f"{report['notes']}")
+    return report
+
+
+def need_begun(file, mode, before):
+    """One that began with a change."""
+    report = sites(file)
+    need_sound(report, mode)
+    recording = report["recording"]
+    hw.need(recording["mode_changes"] >= 1 and recording["earlier_file"] == before.name, f"{recording}")
+    hw.need(any("blocks allocated before the change are not in this recording" in note for note in report["notes"]),
+            f"{report['notes']}")
+    return report
+
+
+def freed(report, site):
+    return of_site(report, "allocations", site) - of_site(report, "live_blocks", site)
+
+
+def need_about(figure, truth, part, what):
+    hw.need(abs(figure - truth) <= truth * part, f"{what}: {figure}, not about {truth}")
+
+
+@TESTS.test
+def exact_to_sample(folder):
+    """One thread: what it did before is in the exact recording, what it does later in the sampled one"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("alone", 1000)
+        before, now = change(target, "sample:4096")
+        target.tell("alone", 3000)
+        hw.need(json.loads(hw.ask("ctl", target.name, "status", "--json"))["file"] == str(now), "status")
+    hw.need(before == folder / "x.hpw" and now == folder / "x.2.hpw", f"{before}, {now}")
+    first = need_completed(before, "exact")
+    hw.need(of_site(first, "live_bytes", WORKED) == 1000 * WORKED_BYTES, "live at the change")
+    hw.need(freed(first, BRIEF) == 1000, "frees before it")
+    second = need_begun(now, "sample", before)
+    # What comes before the thread looks, 128 words, is in neither.
+    need_about(of_site(second, "live_bytes", WORKED), 3000 * WORKED_BYTES, 0.2, "estimate")
+
+
+@TESTS.test
+def sample_to_exact(folder):
+    """From the first call after the change all is exact; frees of older blocks are counted, and no errors"""
+    with told(folder, "-q", "--mode", "sample:4096", program=TARGET) as target:
+        target.tell("threads", THREADS)
+        target.tell("work", 400)
+        before, now = change(target, "exact")
+        target.tell("drop")
+        target.tell("work", 50)
+    first = need_completed(before, "sample")
+    need_about(of_site(first, "live_bytes", WORKED), THREADS * 400 * WORKED_BYTES, 0.2, "estimate")
+    second = need_begun(now, "exact", before)
+    for figure, truth in (("allocations", 50 * THREADS), ("live_bytes", 50 * THREADS * WORKED_BYTES)):
+        found = of_site(second, figure, WORKED)
+        hw.need(found == truth, f"{figure}: {found}, not {truth}")
+    hw.need(freed(second, BRIEF) == 50 * THREADS, "temporary blocks")
+    # Until a thread has looked, frees of blocks that were not sampled pass as before.
+    hw.need(0 < second["recording"]["stopped_frees"] <= 400 * THREADS, f"{second['recording']}")
+    hw.need(any("frees of such blocks that were seen" in note for note in second["notes"]), f"{second['notes']}")
+    hw.need(not hw.report(now, "--view", "errors")["errors"], "wrong frees")
+    again = sites(now, "--from", "0s")
+    for figure in ("allocations", "allocated_bytes", "frees", "live_bytes_at_end", "peak_bytes"):
+        hw.need(again["totals"][figure] == second["totals"][figure], f"replayed {figure}")
+
+
+@TESTS.test
+def other_distance(folder):
+    """From one distance of samples to another one"""
+    with told(folder, "-q", "--mode", "sample:64K", program=TARGET) as target:
+        target.tell("threads", THREADS)
+        target.tell("work", 1000)
+        before, now = change(target, "sample:1K")
+        target.tell("work", 300)
+    need_completed(before, "sample")
+    second = need_begun(now, "sample", before)
+    hw.need(second["recording"]["sample_bytes"] == 1024, f"{second['recording']}")
+    need_about(of_site(second, "live_bytes", WORKED), THREADS * 300 * WORKED_BYTES, 0.2, "estimate")
+
+
+def disturbed(folder, threads, modes, pause_us=0):
+    """Threads hammer, start and end while the mode changes again and again; at last it is known what lives. Samples never
+    wait for room: with many of them threads are to pause."""
+    files = []
+    with told(folder, "-q", "--mode", modes[0], program=TARGET) as target:
+        target.tell("threads", threads)
+        target.tell("hammer", pause_us)
+        for mode in modes[1:]:
+            target.tell("brief", 3)
+            files.append(change(target, mode))
+            target.tell("brief", 3)
+        target.tell("rest")
+        target.tell("drop")
+        target.tell("work", 40)
+    for (before, now), mode in zip(files, modes):
+        need_completed(before, mode.partition(":")[0])
+    return need_begun(files[-1][1], modes[-1].partition(":")[0], files[-1][0])
+
+
+@TESTS.test
+def disturbed_to_exact(folder):
+    """Threads that hand blocks on while the mode changes: every block of the exact recording is freed there"""
+    last = disturbed(folder, THREADS, ["exact", "sample:64K", "exact", "sample:1M", "sample:100K", "exact"])
+    hw.need(of_site(last, "live_blocks", BRIEF) == 0, f"{of_site(last, 'live_blocks', BRIEF)} blocks live on")
+    hw.need(of_site(last, "live_bytes", WORKED) == THREADS * 40 * WORKED_BYTES, "live bytes")
+
+
+@TESTS.test
+def disturbed_to_sample(folder):
+    """The same to a sampled recording, of all blocks"""
+    last = disturbed(folder, THREADS, ["exact", "sample:1", "sample:2K", "exact", "sample:1"], pause_us=2000)
+    hw.need(of_site(last, "live_blocks", BRIEF) == 0, f"{of_site(last, 'live_blocks', BRIEF)} blocks live on")
+    need_about(of_site(last, "live_bytes", WORKED), THREADS * 40 * WORKED_BYTES, 0.001, "live bytes")
+
+
+@TESTS.test
+def many_threads(folder):
+    """64 threads"""
+    last = disturbed(folder, 64, ["sample:512K", "exact", "sample:512K", "exact"])
+    hw.need(of_site(last, "live_blocks", BRIEF) == 0, f"{of_site(last, 'live_blocks', BRIEF)} blocks live on")
+    hw.need(of_site(last, "live_bytes", WORKED) == 64 * 40 * WORKED_BYTES, "live bytes")
+
+
+@TESTS.test
+def back_to_one_thread(folder):
+    """A single thread to and fro: what it does long after each change is whole"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("step", 5000)
+        change(target, "sample:64")
+        target.tell("step", 5000)
+        before, now = change(target, "exact")
+        target.tell("alone", 10)
+        target.tell("step", 5000)
+        target.tell("drop")
+    last = need_begun(now, "exact", before)
+    hw.need(of_site(last, "live_blocks", BRIEF) == 0 and of_site(last, "live_blocks", WORKED) == 0, "blocks live on")
+    hw.need(freed(last, WORKED) == 10, "frees")
+
+
+@TESTS.test
+def killed(folder):
+    """A kill right after the change leaves two complete recordings"""
+    with told(folder, "-q", program=TARGET, status=-signal.SIGKILL) as target:
+        target.tell("threads", THREADS)
+        target.tell("hammer")
+        before, now = change(target, "sample:512K")
+        os.kill(target.pid, signal.SIGKILL)
+    need_completed(before, "exact")
+    need_begun(now, "sample", before)
+
+
+@TESTS.test
+def children(folder):
+    """A child that is forked after a change, or before it and speaks later, is recorded in the new mode"""
+    with told(folder, "-q", "--mode", "sample:1M", program=TARGET) as target:
+        target.tell("alone", 10)
+        change(target, "exact")
+        hw.need(target.tell("fork", 25) == 0, "the child's status")
+    found = [path for path in folder.glob("x.*.hpw") if path.name != "x.2.hpw"]
+    hw.need(len(found) == 1, f"{found}")
+    report = sites(found[0])
+    need_sound(report, "exact")
+    hw.need(of_site(report, "live_bytes", WORKED) == 25 * WORKED_BYTES, "what the child allocated")
+    hw.need(freed(report, BRIEF) == 25, "what it freed")
+    hw.need("mode_changes" not in report["recording"], "it is the child's first recording")
+
+
+@TESTS.test
+def executed(folder):
+    """A program that is executed after a change is recorded in the new mode"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("alone", 10)
+        before, now = change(target, "sample:1")
+        target.ask("exec")
+        hw.need(target.answer().split()[0] == "pid", "no new image")
+        target.tell("alone", 20)
+    need_completed(before, "exact")
+    need_begun(now, "sample", before)
+    found = [path for path in folder.glob("x.*.hpw") if path != now]
+    hw.need(len(found) == 1, f"{found}")
+    report = sites(found[0])
+    need_sound(report, "sample")
+    need_about(of_site(report, "live_bytes", WORKED), 20 * WORKED_BYTES, 0.01, "of the new image")
+
+
+@TESTS.test
+def dumped(folder):
+    """Dumps after a change are of the new recording, those on request and those that are due"""
+    with told(folder, "-q", "--dump-allocated", "1M", program=TARGET) as target:
+        target.tell("alone", 100)
+        _, now = change(target, "sample:1")
+        hw.ask("dump", target.name, "-o", folder / "early.dump")
+        target.tell("alone", 50)
+        hw.ask("dump", target.name, "-o", folder / "late.dump")
+        target.tell("alone", 2000)
+        hw.wait_until(lambda: list(folder.glob("x.2.*.dump")), "no dump is due")
+    early, late = sites(folder / "early.dump"), sites(folder / "late.dump")
+    for report in (early, late):
+        hw.need(report["recording"]["mode"] == "sample" and report["recording"]["mode_changes"] == 1, f"{report['recording']}")
+    hw.need(of_site(early, "live_blocks", WORKED) == 0, "blocks of before")
+    found = of_site(late, "live_blocks", WORKED)
+    hw.need(0 < found <= 50, f"{found} blocks")
+    hw.need(sites(next(iter(folder.glob("x.2.*.dump"))))["recording"]["mode_changes"] == 1, "the dump that was due")
+
+
+@TESTS.test
+def words(folder):
+    """What the end of a run says, and the list of recordings; the mode of before is no change"""
+    with told(folder, program=TARGET) as target:
+        target.tell("alone", 10)
+        unchanged = hw.heapwise("ctl", target.name, "mode", "exact")
+        hw.need(unchanged.status == 0 and "its mode is that already" in unchanged.errors, f"{unchanged}")
+        change(target, "sample")
+        target.tell("alone", 10)
+    hw.need("2 recordings of 1 process" in target.errors, target.errors)
+    hw.need("live when the mode was changed" in target.errors, target.errors)
+    hw.need(re.search(r"x\.2\.hpw: mode_changes \(\d+\), sampled", target.errors), target.errors)
+    gate = hw.heapwise("budget", folder / "x.hpw", "--max-live", "1")
+    hw.need(gate.status != 0, f"{gate}")
+    undecided = hw.heapwise("budget", folder / "x.2.hpw", "--max-allocations", "1000000")
+    hw.need(undecided.status != 0, f"a gate passes on a part of the run: {undecided}")
+
+
+def need_refused(target, mode, words_of_reason):
+    ended = hw.heapwise("ctl", target.name, "mode", mode)
+    hw.need(ended.status != 0 and words_of_reason in ended.errors, f"{words_of_reason}: {ended}")
+    hw.need("its mode stays" in ended.errors, f"{ended}")
+
+
+REFUSED = (
+    ("aggregate", ("--mode", "aggregate"), "exact", "in mode aggregate"),
+    ("to aggregate", (), "aggregate", "in mode aggregate"),
+    ("mappings", ("--mmap",), "sample", "with --mmap"),
+    ("stacks of frees", ("--free-stacks",), "sample", "with --free-stacks"),
+    ("a ring", ("--ring", "4M"), "sample", "--ring"),
+    ("a limit of the file", ("--max-file", "64M"), "sample", "--max-file"),
+    ("leaks at the end", ("--leak-check",), "sample", "leaks of the whole run"),
+    ("jemalloc", ("--as=jemalloc",), "sample:4K", "functions of another tool"),
+    ("gperftools", ("--as=gperftools",), "sample:4K", "functions of another tool"),
+)
+
+
+@TESTS.test
+def refused(folder):
+    """What can't be right in two files is refused, with the reason and what to do; the recording goes on"""
+    for name, options, mode, reason in REFUSED:
+        place = folder / name.replace(" ", "-")
+        place.mkdir()
+        with told(place, "-q", *options, program=TARGET, status=None) as target:
+            target.tell("alone", 10)
+            need_refused(target, mode, reason)
+            target.tell("alone", 10)
+        hw.need(not (place / "x.2.hpw").exists(), f"{name}: another recording")
+
+
+@TESTS.test
+def refused_for_now(folder):
+    """Stopped recordings and processes, and programs that report blocks or disable system calls"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("alone", 10)
+        hw.ask("ctl", target.name, "stop")
+        need_refused(target, "sample", "'heapwise ctl PID start' first")
+        hw.ask("ctl", target.name, "start")
+        os.kill(target.pid, signal.SIGSTOP)
+        hw.wait_until(lambda: state(target.pid) == "T", "it does not stop")
+        need_refused(target, "sample", "the process is stopped")
+        os.kill(target.pid, signal.SIGCONT)
+        change(target, "sample")
+        change(target, "exact")
+        target.tell("block", 100)
+        need_refused(target, "sample", "blocks or pools of its own")
+        target.tell("unblock")
+    with told(folder, "-q", "-f", program=TARGET) as target:
+        target.tell("sandbox")
+        need_refused(target, "sample", "disabled system calls")
+
+
+@TESTS.test
+def too_often(folder):
+    """The mode of a program can be changed 255 times, and samples are at most 64 GiB apart"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("alone", 10)
+        for distance in range(1, 256):
+            hw.ask("ctl", target.name, "mode", f"sample:{distance}M")
+        need_refused(target, "exact", "it was changed too often")
+        target.tell("alone", 10)
+        far = hw.heapwise("ctl", target.name, "mode", "sample:65G")
+        hw.need(far.status == 2 and "1 to 64G" in far.errors, f"{far}")
+    need_completed(folder / "x.255.hpw", "sample")
+    need_begun(folder / "x.256.hpw", "sample", folder / "x.255.hpw")
+
+
+@TESTS.test
+def by_itself(folder):
+    """A program can't change its own mode"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("alone", 10)
+        hw.need(target.tell("ask") != 0, "its request was granted")
+    hw.need(not (folder / "x.2.hpw").exists(), "another recording")
+
+
+TESTS.main(width=2)
