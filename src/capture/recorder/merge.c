@@ -70,8 +70,8 @@ void merge_go_on(struct merge *merge, const struct merge *before)
 /* A new thread has words from `began` on. What is before, if anything, is not to be delivered. */
 static void lane_pass_over(struct merge_lane *lane, uint64_t began, uint64_t *head)
 {
-	if (began - lane->tail > lane->words)
-		return;
+	if (began - lane->tail > lane->words || *head - lane->tail > lane->words)
+		return; /* nonsense, of which the lane breaks */
 	lane->tail = began;
 	/* It was looked at before that was said. */
 	if ((int64_t)(*head - began) < 0)

@@ -358,6 +358,68 @@ CASE(mad_heads, "heads that jump anywhere")
 	}
 }
 
+/* The thread of a ring goes on as a new producer, which has seen a change of the mode. */
+static void see_change(uint32_t ring, uint32_t changes)
+{
+	struct hw_ring *r = image_ring(shm, ring);
+	r->began = r->head;
+	r->generation = hw_generation_next(r->generation, changes);
+}
+
+CASE(changed, "after a change of the mode words of before are passed over, and give their room")
+{
+	static struct merge before;
+	story_begin(HZ);
+	image_claim(shm, 0, 100);
+	image_claim(shm, 1, 101);
+	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), 10);
+	check_pass("T0:100 0+a0:1");
+	image_put(shm, 0, W_ALLOC(0xb0) | STAMPED, W_SIZED(1, 2), 20);
+	before = merge;
+	const struct merge_sink sink = merge.sink;
+	rings.changes = 1;
+	merge_init(&merge, &rings.source, &sink);
+	merge_go_on(&merge, &before);
+	/* None has seen it. Who is in an event holds nobody up. */
+	image_ring(shm, 1)->busy = 1;
+	check_pass("");
+	check_drained(0);
+	image_ring(shm, 1)->busy = 0;
+	/* One has, with words of before that are still to be passed over, and a third begins. */
+	image_put(shm, 0, W_ALLOC(0xc0) | STAMPED, W_SIZED(1, 3), 30);
+	see_change(0, 1);
+	image_put(shm, 0, W_FREE(0xa0) | STAMPED, 40);
+	image_put(shm, 1, W_FREE(0xb0) | STAMPED, 35);
+	image_claim(shm, 2, 102);
+	see_change(2, 1);
+	image_put(shm, 2, W_ALLOC(0xd0) | STAMPED, W_SIZED(1, 4), 50);
+	check_pass("T1:100 1-a0 T2:102 2+d0:4");
+	check_drained(0);
+	check_drained(1);
+	/* What has seen more than there was is of no use here. */
+	see_change(1, 2);
+	image_put(shm, 1, W_FREE(0xd0) | STAMPED, 60);
+	check_pass("");
+	CHECK_U64(merge.damaged, 0);
+	merge_deinit(&before);
+	rings.changes = 0;
+	story_end();
+}
+
+CASE(changed_meanwhile,
+	"a thread that goes on between two looks at its ring is passed over up to there")
+{
+	story_begin(HZ);
+	image_claim(shm, 0, 100);
+	struct hw_ring *r = image_ring(shm, 0);
+	r->generation = hw_generation_next(r->generation, 0);
+	r->began = 3; /* and the head of that moment is not to be seen yet */
+	check_pass("");
+	CHECK_U64(merge.damaged, 0);
+	CHECK_U64(r->tail, 3);
+	story_end();
+}
+
 CASE(future, "what is later than the pass waits, even for nobody: a new ring may come between")
 {
 	story_begin(HZ);

@@ -142,6 +142,36 @@ CASE(full_table, "a full table declines, loses nothing, and takes blocks again a
 	sampler_free(s);
 }
 
+CASE(cleared, "a cleared table knows no block, on whatever level it was, and takes new ones")
+{
+	struct rt_sampler *s = sampler_new();
+	for (uint64_t i = 1; i <= 5000; i++)
+		CHECK(rt_sampler_add(s, i * 16) == RT_SAMPLER_YES);
+	CHECK(s->level > 0);
+	rt_sampler_clear(s);
+	for (uint64_t i = 1; i <= 5000; i++) {
+		CHECK(!rt_filter_has(s->filter, i * 16));
+		CHECK(rt_sampler_take(s, i * 16) == RT_SAMPLER_NO);
+	}
+	for (uint64_t i = 1; i <= 5000; i += 2)
+		CHECK(rt_sampler_add(s, i * 16) == RT_SAMPLER_YES);
+	for (uint64_t i = 1; i <= 5000; i++)
+		CHECK((rt_sampler_take(s, i * 16) == RT_SAMPLER_YES) == (i % 2 == 1));
+	sampler_free(s);
+}
+
+CASE(no_room, "a sampler without memory takes no block")
+{
+	struct rt_sampler *s = sampler_new();
+	uint64_t *places = s->places;
+	rt_sampler_prepare(s, s->filter, NULL);
+	CHECK(rt_sampler_add(s, 64) == RT_SAMPLER_BUSY);
+	CHECK(rt_sampler_take(s, 64) == RT_SAMPLER_NO);
+	rt_sampler_clear(s);
+	s->places = places;
+	sampler_free(s);
+}
+
 CASE(held_lock, "a handler above a held lock is told so and waits for nothing")
 {
 	struct rt_sampler *s = sampler_new();
