@@ -117,14 +117,6 @@ static struct error *write_dump(const struct request *request, int dump, const c
 	return error ? error : output_file_commit(&file);
 }
 
-/* Times are since the recording of each dump began. */
-static bool is_of_one_recording(
-	const struct request *request, uint64_t first_ns, uint64_t second_ns)
-{
-	const uint64_t slack_ns = 50000000; /* of two clocks that are read one after the other */
-	return second_ns + slack_ns >= first_ns + request->seconds * 1000000000u;
-}
-
 /* Gives a dump a name that another program of this process can open. */
 static bool name_dump(int dump, char *ret, size_t bytes)
 {
@@ -180,6 +172,40 @@ static struct error *wait_seconds(pid_t pid, uint64_t seconds)
 	}
 	return error_create(ERROR_INPUT,
 		"process %d has ended before %" PRIu64 " seconds were over", (int)pid, seconds);
+}
+
+/* Gives the file of the recording that a process is recorded into now. */
+static struct error *find_recording(pid_t pid, char ret[static HW_REPLY_FILE])
+{
+	struct hw_reply reply;
+	struct error *error = ask_for(pid, HW_ASK_STATUS, "", &reply);
+	if (!error)
+		memcpy(ret, reply.file, HW_REPLY_FILE);
+	return error;
+}
+
+/* Takes the dump that a difference begins with and, when its time is over, the one that it ends
+ * with; ERROR_INPUT if they are not of one recording. */
+static struct error *take_two_dumps(
+	const struct request *request, int *ret_before, int *ret_dump, struct hw_reply *ret)
+{
+	char began[HW_REPLY_FILE], ended[HW_REPLY_FILE];
+	struct error *error = find_recording(request->pid, began);
+	if (!error)
+		error = ask_for_dump(request->pid, ret, ret_before);
+	if (!error)
+		error = wait_seconds(request->pid, request->seconds);
+	if (!error)
+		error = ask_for_dump(request->pid, ret, ret_dump);
+	if (!error)
+		error = find_recording(request->pid, ended);
+	if (!error && strcmp(began, ended))
+		error = error_create(ERROR_INPUT,
+			"process %d went on in another recording meanwhile (its mode was changed, "
+			"or "
+			"it executed another program): there is no difference; try again",
+			(int)request->pid);
+	return error;
 }
 
 /* Names the file. `is_written`: false if a converter is still to write it. */
@@ -263,22 +289,8 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	struct hw_reply reply;
 	_cleanup_close_ int dump = -1;
 	_cleanup_close_ int before = -1;
-	struct error *error = NULL;
-	uint64_t began_ns = 0;
-	if (request.seconds) {
-		error = ask_for_dump(request.pid, &reply, &before);
-		began_ns = error ? 0 : reply.time_ns;
-		if (!error)
-			error = wait_seconds(request.pid, request.seconds);
-	}
-	if (!error)
-		error = ask_for_dump(request.pid, &reply, &dump);
-	if (!error && request.seconds && !is_of_one_recording(&request, began_ns, reply.time_ns))
-		error = error_create(ERROR_INPUT,
-			"process %d went on in another recording meanwhile (its mode was changed, "
-			"or "
-			"it executed another program): there is no difference; try again",
-			(int)request.pid);
+	struct error *error = request.seconds ? take_two_dumps(&request, &before, &dump, &reply)
+					      : ask_for_dump(request.pid, &reply, &dump);
 	if (error)
 		return message_error(error);
 	_cleanup_free_ char *name = request.output ? strdup(request.output) : NULL;

@@ -218,6 +218,56 @@ def children(folder):
 
 
 @TESTS.test
+def child_from_before(folder):
+    """A child that was forked before a change, and allocates first after it, is recorded in the new mode"""
+    for options, mode in ((("--mode", "sample:1M"), "exact"), ((), "sample:1")):
+        place = folder / mode.partition(":")[0]
+        place.mkdir()
+        with told(place, "-q", *options, program=TARGET) as target:
+            target.tell("alone", 10)
+            hw.need(target.tell("sleeper", 25) == 0, "no child")
+            change(target, mode)
+            hw.need(target.tell("wake") == 0, "the child's status")
+        found = [path for path in place.glob("x.*.hpw") if path.name != "x.2.hpw"]
+        hw.need(len(found) == 1, f"{found}")
+        report = sites(found[0])
+        need_sound(report, mode.partition(":")[0])
+        need_about(of_site(report, "live_bytes", WORKED), 25 * WORKED_BYTES, 0.001, "what the child allocated")
+        hw.need(freed(report, BRIEF) == 25, "what it freed")
+
+
+@TESTS.test
+def searched(folder):
+    """A leak search after a change finds new blocks that are lost, and takes memory of older ones for references"""
+    with told(folder, "-q", "--mode", "sample:1M", program=TARGET) as target:
+        target.tell("outer")
+        change(target, "exact")
+        target.tell("inner", 12345)
+        target.tell("lose", 20)
+        found = json.loads(hw.heapwise("leaks", target.name, "--json").text)
+    lost = {frame["function"] for record in found["leaks"]["records"] if record["kind"] in ("definite", "indirect", "possible")
+            for frame in record["stack"][:1]}
+    hw.need(lost == {"site_lost"}, f"{lost}: {found['leaks']['records']}")
+
+
+@TESTS.test
+def difference(folder):
+    """What changes over a change of the mode can't be said: a dump's difference is refused, not wrong"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("alone", 10)
+        asker = subprocess.Popen([hw.HEAPWISE, "dump", target.name, "--seconds", "3", "--format", "pprof", "-o", folder / "d.pb.gz"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=hw.clean_environment())
+        try:
+            hw.wait_until(lambda: json.loads(hw.ask("ctl", target.name, "status", "--json"))["dumps"] >= 1, "no first dump")
+            change(target, "sample:1")
+            _, errors = asker.communicate(timeout=60)
+        finally:
+            asker.kill()
+        hw.need(asker.returncode != 0 and b"went on in another recording meanwhile" in errors, f"{asker.returncode}: {errors}")
+    hw.need(not (folder / "d.pb.gz").exists(), "it was written")
+
+
+@TESTS.test
 def executed(folder):
     """A program that is executed after a change is recorded in the new mode"""
     with told(folder, "-q", program=TARGET) as target:

@@ -63,6 +63,13 @@ static __attribute__((noinline)) void *site_worked(size_t size)
 	return block;
 }
 
+static __attribute__((noinline)) void site_lost(size_t size)
+{
+	void *volatile block = malloc(size);
+	block = NULL;
+	(void)block;
+}
+
 static void hammer(struct worker *w)
 {
 	uint64_t random = next_random(w);
@@ -181,6 +188,36 @@ static double run_child(long number)
 	return status;
 }
 
+static pid_t sleeper;
+static int sleeper_wakes[2];
+
+/* Forks a child that sleeps until it is woken, and works then. */
+static double start_sleeper(long number)
+{
+	char byte;
+	if (pipe(sleeper_wakes))
+		return -1;
+	sleeper = fork();
+	if (!sleeper) {
+		close(sleeper_wakes[1]);
+		while (read(sleeper_wakes[0], &byte, 1) > 0)
+			;
+		work(&workers[THREADS_MAX], number);
+		_exit(0);
+	}
+	return sleeper < 0;
+}
+
+static double wake_sleeper(void)
+{
+	int status = -1;
+	close(sleeper_wakes[1]);
+	waitpid(sleeper, &status, 0);
+	return status;
+}
+
+static void **outer; /* the only reference to a block, which has the only one to another */
+
 /* A filter that allows every call. */
 static int enter_sandbox(void)
 {
@@ -219,6 +256,16 @@ static double obey(const char *word, long number)
 		hammer(first);
 	if (!strcmp(word, "fork"))
 		return run_child(number);
+	if (!strcmp(word, "sleeper"))
+		return start_sleeper(number);
+	if (!strcmp(word, "wake"))
+		return wake_sleeper();
+	if (!strcmp(word, "outer"))
+		outer = site_worked(sizeof(*outer) * 10);
+	if (!strcmp(word, "inner"))
+		outer[3] = site_worked((size_t)number);
+	for (long i = 0; !strcmp(word, "lose") && i < number; i++)
+		site_lost(77);
 	if (!strcmp(word, "exec"))
 		execl("/proc/self/exe", "mode_changes", NULL);
 	if (!strcmp(word, "block"))
