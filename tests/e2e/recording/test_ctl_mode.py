@@ -317,6 +317,8 @@ def words(folder):
     hw.need("2 recordings of 1 process" in target.errors, target.errors)
     hw.need("live when the mode was changed" in target.errors, target.errors)
     hw.need(re.search(r"x\.2\.hpw: mode_changes \(\d+\), sampled", target.errors), target.errors)
+    text = hw.ask("report", folder / "x.hpw")
+    hw.need("went on in another recording, recorded for" in text and "still running" not in text, text)
     gate = hw.heapwise("budget", folder / "x.hpw", "--max-live", "1")
     hw.need(gate.status != 0, f"{gate}")
     undecided = hw.heapwise("budget", folder / "x.2.hpw", "--max-allocations", "1000000")
