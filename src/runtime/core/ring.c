@@ -205,7 +205,7 @@ static void begin_generation(struct rt_thread *t)
 	t->stamped = t->solo = false;
 	t->solo_words = 0;
 	t->solo_due = t->others_seen = t->solo_began = 0;
-	ring->began = t->head;
+	__atomic_store_n(&ring->began, t->head, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->generation, hw_generation_next(ring->generation, t->changes),
 		__ATOMIC_RELEASE);
 }
@@ -216,8 +216,9 @@ void rt_ring_renew(struct rt_thread *t, uint32_t changes)
 	rt_ring_recover(t);
 	t->changes = changes;
 	t->has_changed = false;
-	ring->longest_wait_ns = ring->wait_ns = 0;
-	ring->waits = 0;
+	__atomic_store_n(&ring->longest_wait_ns, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->wait_ns, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->waits, 0, __ATOMIC_RELAXED);
 	begin_generation(t);
 }
 

@@ -29,10 +29,12 @@ RT_PROBE_DEFINE(otel_memory, free);
 /* What the mode is now, as the shared memory says. */
 static void read_mode(const struct rt_process *p)
 {
-	mean_bytes = p->shm->sample_bytes;
-	seed = p->shm->sample_seed;
+	uint64_t mean = __atomic_load_n(&p->shm->sample_bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&mean_bytes, mean, __ATOMIC_RELAXED);
+	__atomic_store_n(
+		&seed, __atomic_load_n(&p->shm->sample_seed, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	__atomic_store_n(&seeds_given, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&rt_mode, mean_bytes ? RT_MODE_SAMPLE : RT_MODE_EXACT, __ATOMIC_RELAXED);
+	__atomic_store_n(&rt_mode, mean ? RT_MODE_SAMPLE : RT_MODE_EXACT, __ATOMIC_RELAXED);
 }
 
 /* The thread's distance to its next sample is drawn anew. */
@@ -175,7 +177,9 @@ static bool samples_stopped(void)
 
 static void draw_distance(struct rt_here *here)
 {
-	here->until = rt_sampler_gap(&here->random, mean_bytes);
+	/* 0: the mode has just become an exact one, and what is decided here counts for nothing. */
+	uint64_t mean = __atomic_load_n(&mean_bytes, __ATOMIC_RELAXED);
+	here->until = mean ? rt_sampler_gap(&here->random, mean) : 0;
 }
 
 /*
@@ -275,7 +279,7 @@ bool rt_sampling_records(const void *block, size_t size)
 		return false;
 	if (rt_probe_on(otel_memory, alloc))
 		rt_probe_3(otel_memory, alloc, (uint64_t)block & ~RT_POOL_BLOCK, size,
-			rt_sampler_weight(size, mean_bytes));
+			rt_sampler_weight(size, __atomic_load_n(&mean_bytes, __ATOMIC_RELAXED)));
 	return true;
 }
 
