@@ -98,12 +98,13 @@ struct hw_check_sums {
 
 /* Why less was guarded than was asked for. */
 enum hw_check_limit {
-	HW_CHECK_LIMIT_BUDGET = 1,  /* the CPU budget */
-	HW_CHECK_LIMIT_SPACE = 2,   /* address space (ulimit -v, or the reservation is used up) */
-	HW_CHECK_LIMIT_MAPS = 4,    /* vm.max_map_count */
-	HW_CHECK_LIMIT_MEMORY = 8,  /* memory of guarded blocks */
-	HW_CHECK_LIMIT_LOCKED = 16, /* mlockall: guards are refused */
-	HW_CHECK_LIMIT_FORK = 32,   /* a forked child could not re-arm them */
+	HW_CHECK_LIMIT_BUDGET = 1,   /* the CPU budget */
+	HW_CHECK_LIMIT_SPACE = 2,    /* address space (ulimit -v, or the reservation is used up) */
+	HW_CHECK_LIMIT_MAPS = 4,     /* vm.max_map_count */
+	HW_CHECK_LIMIT_MEMORY = 8,   /* memory of guarded blocks */
+	HW_CHECK_LIMIT_LOCKED = 16,  /* mlockall: guards are refused */
+	HW_CHECK_LIMIT_FORK = 32,    /* a forked child could not re-arm them */
+	HW_CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls (seccomp) */
 };
 
 /*

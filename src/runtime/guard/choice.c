@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs when: see choice.h. May touch: the same. */
+#include "runtime/guard/choice.h"
+
+#include "runtime/guard/limit.h"
+#include "runtime/guard/slots.h"
+#include "runtime/guard/sums.h"
+
+#include <sys/mman.h>
+
+#define STACKS (1u << 16) /* places in the table; a power of 2 */
+#define PROBES 16u
+#define FIRST_BLOCKS 64u /* K */
+/* What guarding costs, in nanoseconds of a block's life; one of malloc and free without. Measured
+ * on slow virtual machines: where it costs less, more could be guarded. */
+#define FREE_GUARDED 5000u
+#define GUARD_COST 4000u
+#define PLAIN_COST 100u
+/* A block's pages beyond the first cost as much again as so many. */
+#define PAGES_OF_COST 2u
+#define CLOCK_SLACK (200u * 1000 * 1000) /* cycles: no less is spent before the clock decides */
+
+struct stack_count {
+	uint64_t key; /* 0: free; set once, by compare-and-swap */
+	uint32_t blocks;
+	uint32_t guarded;
+};
+
+static struct stack_count *stack_counts; /* NULL: no room, every stack is as one */
+static uint32_t stacks_known;
+static uint64_t guarded_cost; /* in units of a block of one page; relaxed */
+static uint64_t clock_start, clock_spent;
+
+void choice_init(void)
+{
+	long at = sys_call6(__NR_mmap, 0, (long)(STACKS * sizeof(*stack_counts)),
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (!sys_failed(at))
+		stack_counts = (struct stack_count *)at;
+	clock_start = sys_tsc_fenced();
+}
+
+void choice_fork_child(void)
+{
+	if (stack_counts && !sys_no_calls())
+		sys_call(__NR_madvise, stack_counts, STACKS * sizeof(*stack_counts), MADV_DONTNEED);
+	stacks_known = 0;
+	guarded_cost = clock_spent = 0;
+	clock_start = sys_tsc_fenced();
+}
+
+/* The place of a stack; NULL: there is none left for it. */
+static struct stack_count *find_stack(uint64_t key)
+{
+	uint64_t hash = key * 0x9e3779b97f4a7c15ull >> 40;
+	for (unsigned i = 0; stack_counts && i < PROBES; i++) {
+		struct stack_count *c = &stack_counts[(hash + i) % STACKS];
+		uint64_t there = __atomic_load_n(&c->key, __ATOMIC_RELAXED);
+		if (rt_likely(there == key))
+			return c;
+		if (there)
+			continue;
+		if (__atomic_compare_exchange_n(
+			    &c->key, &there, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			__atomic_fetch_add(&stacks_known, 1, __ATOMIC_RELAXED);
+			sums_add_stack();
+			return c;
+		}
+		if (there == key)
+			return c;
+	}
+	return NULL;
+}
+
+/* K, as many stacks and as much live memory have left of it. */
+static uint32_t first_blocks(void)
+{
+	uint32_t known = __atomic_load_n(&stacks_known, __ATOMIC_RELAXED), k = FIRST_BLOCKS;
+	uint64_t live = __atomic_load_n(&slots_live_bytes, __ATOMIC_RELAXED);
+	for (uint32_t many = 512; many < known && k > 4; many *= 4)
+		k /= 2;
+	if (live > GUARD_LIVE_MOST / 2)
+		k = k > 4 ? 4 : k;
+	if (live > GUARD_LIVE_MOST / 4 * 3)
+		k = 1;
+	return k;
+}
+
+/* Whether block `n` of a stack is one of those that it has. */
+static bool is_chosen(uint64_t key, uint32_t n)
+{
+	uint32_t k = first_blocks();
+	if (n < k)
+		return true;
+	uint32_t halvings = 32 - (uint32_t)__builtin_clz(n / k);
+	uint64_t mask = halvings < 32 ? (1ull << halvings) - 1 : UINT32_MAX;
+	return !(guard_random(key ^ (uint64_t)n << 32) & mask);
+}
+
+static uint64_t cost_of(size_t bytes)
+{
+	return 1 + (bytes >> GUARD_PAGE_SHIFT) / PAGES_OF_COST;
+}
+
+static bool clock_allows(void)
+{
+	uint64_t spent = __atomic_load_n(&clock_spent, __ATOMIC_RELAXED);
+	if (spent < CLOCK_SLACK)
+		return true;
+	return spent / 2 < (sys_tsc_fenced() - clock_start) / 100 * guard_settings.budget;
+}
+
+/* Whether the whole may cost so much more. */
+static bool budget_allows(size_t bytes)
+{
+	uint64_t cost = __atomic_load_n(&guarded_cost, __ATOMIC_RELAXED) + cost_of(bytes);
+	uint64_t allowed = FREE_GUARDED +
+			   sums_blocks() * PLAIN_COST / GUARD_COST * guard_settings.budget / 100;
+	if (cost > allowed)
+		return false;
+	if (__atomic_load_n(&slots_live_bytes, __ATOMIC_RELAXED) + bytes > GUARD_LIVE_MOST) {
+		guard_limit_set(HW_CHECK_LIMIT_MEMORY);
+		return false;
+	}
+	if (clock_allows())
+		return true;
+	guard_limit_set(HW_CHECK_LIMIT_BUDGET);
+	return false;
+}
+
+bool choice_is_guarded(uint64_t key, size_t bytes)
+{
+	struct stack_count *c = find_stack(key ? key : 1);
+	if (rt_unlikely(!c)) {
+		sums_add_uncounted();
+		return guard_settings.full;
+	}
+	uint32_t n = __atomic_fetch_add(&c->blocks, 1, __ATOMIC_RELAXED);
+	if (rt_unlikely(guard_settings.full))
+		return true;
+	return rt_unlikely(is_chosen(key, n)) && budget_allows(bytes);
+}
+
+void choice_guarded(uint64_t key, size_t bytes)
+{
+	struct stack_count *c = find_stack(key ? key : 1);
+	__atomic_fetch_add(&guarded_cost, cost_of(bytes), __ATOMIC_RELAXED);
+	bool first = c && !__atomic_exchange_n(&c->guarded, 1, __ATOMIC_RELAXED);
+	sums_add_guarded(bytes, first);
+}
+
+uint64_t choice_clock(void)
+{
+	return guard_settings.full ? 0 : sys_tsc_fenced();
+}
+
+void choice_spent(uint64_t since)
+{
+	if (since)
+		__atomic_fetch_add(&clock_spent, sys_tsc_fenced() - since, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: the program allocates or frees, any thread, any moment. May touch: libc's allocator,
+ * the table, freed blocks that are kept.
+ *
+ * Plain blocks: libc's memory with a header before and a canary after.
+ *
+ *   base            block                block + bytes
+ *   │ (alignment)   │                    │
+ *   │ ... │ header  │ the program's      │ canary, 8 to 23 bytes │
+ *         └ 16 bytes
+ *
+ * A freed one is filled and kept from reuse for a while, in the order of frees; when it is given
+ * back to libc, changes of the filling show writes after the free.
+ */
+#ifndef RUNTIME_GUARD_PLAIN_H
+#define RUNTIME_GUARD_PLAIN_H
+
+#include "runtime/guard/guard.h"
+
+#define PLAIN_STACKS ((1u << 24) - 1) /* numbers of stacks beyond are kept as 0: not known */
+
+struct plain_header {
+	uint64_t bytes : 40;
+	uint64_t kind : 4;        /* enum hw_alloc_kind */
+	uint64_t align_shift : 6; /* 0: no alignment was asked for */
+	uint64_t unused : 14;
+	uint64_t allocated_at : 24;
+	uint64_t freed_at : 24;
+	uint64_t check : 16; /* of all else and of the address */
+};
+static_assert(sizeof(struct plain_header) == 16, "the block after it stays aligned");
+
+#define PLAIN_MOST ((1ull << 40) - 1)
+
+/* Allocates; NULL: libc has no memory, or the table has none. zero: the block is cleared. */
+void *plain_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack, bool zero);
+
+/* Describes the block at a start that is live or freed; false: its header is damaged, or no more
+ * there. */
+bool plain_describe(uint64_t start, bool live, struct guard_block *ret);
+
+/* Does so for a live block that nobody else can free now. */
+bool plain_describe_own(uint64_t start, struct guard_block *ret);
+
+/* Checks a live block of which no more will be heard: reports what has changed next to it.
+ * Returns false if its header is damaged. */
+bool plain_check(const struct guard_block *block, struct guard_caller caller, uint32_t flags);
+
+/* The block's mark has become TABLE_FREED: keeps it, and gives others back. */
+void plain_keep(const struct guard_block *block, uint32_t stack);
+
+/* The header is damaged: the block stays what it is for good. */
+void plain_lose(uint64_t start);
+
+/* Changes the size of a block as libc's realloc does, in place or moved. NULL: no memory. */
+void *plain_resize(const struct guard_block *block, size_t bytes, uint32_t stack);
+
+/* libc's functions as they are, while there are no tables. */
+void *plain_new_raw(size_t bytes, size_t align, bool zero);
+void plain_free_raw(void *block);
+void *plain_resize_raw(void *block, size_t bytes);
+size_t plain_size_raw(const void *block);
+
+/* Checks a freed block that is still kept. */
+void plain_check_kept(const struct guard_block *block, uint32_t flags);
+
+/* Around a fork: no other thread is in the midst of the kept blocks. */
+void plain_fork_prepare(void);
+void plain_fork_done(bool child);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs when: the program starts. May touch: the environment. */
+#include "runtime/guard/guard.h"
+
+#define KEPT_BYTES (16ull << 20)
+
+struct guard_settings guard_settings = {.align = 16,
+	.before = 20,
+	.budget = 20,
+	.backend = -1,
+	.exit = 1,
+	.keep = KEPT_BYTES,
+	.fill = -1,
+	.fill2 = -1,
+	.fill2_to = UINT64_MAX,
+	.fill2_last = UINT64_MAX};
+
+/* A piece of the text. */
+struct span {
+	const char *at;
+	size_t bytes;
+};
+
+static bool span_is(struct span s, const char *word)
+{
+	for (size_t i = 0; i < s.bytes; i++)
+		if (s.at[i] != word[i] || !word[i])
+			return false;
+	return !word[s.bytes];
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
+}
+
+/* Returns whether it is a number of that base, as a whole. */
+static bool read_number(struct span s, unsigned base, uint64_t *ret)
+{
+	uint64_t n = 0;
+	if (base == 16 && s.bytes > 2 && s.at[0] == '0' && s.at[1] == 'x')
+		s = (struct span){s.at + 2, s.bytes - 2};
+	for (size_t i = 0; i < s.bytes; i++) {
+		unsigned digit = (unsigned)digit_of(s.at[i]);
+		if (digit >= base || __builtin_mul_overflow(n, base, &n) ||
+			__builtin_add_overflow(n, digit, &n))
+			return false;
+	}
+	if (s.bytes)
+		*ret = n;
+	return s.bytes;
+}
+
+static int read_backend(struct span value)
+{
+	static const char *const words[HW_BACKENDS] = {"none", "madvise", "uffd", "mprotect"};
+	for (int i = 0; i < HW_BACKENDS; i++)
+		if (span_is(value, words[i]))
+			return i;
+	return -1;
+}
+
+static void read_range(struct span value)
+{
+	size_t dash = 0;
+	while (dash < value.bytes && value.at[dash] != '-')
+		dash++;
+	struct guard_settings *s = &guard_settings;
+	if (dash < value.bytes && read_number((struct span){value.at, dash}, 10, &s->fill2_first))
+		read_number((struct span){value.at + dash + 1, value.bytes - dash - 1}, 10,
+			&s->fill2_last);
+}
+
+static bool is_alignment(uint64_t n)
+{
+	return n && n <= 16 && !(n & (n - 1));
+}
+
+/* Values that make no sense leave the setting as it is: the command has checked them. */
+static void set_number(struct span key, struct span value)
+{
+	struct guard_settings *s = &guard_settings;
+	uint64_t n;
+	if (span_is(key, "seed"))
+		read_number(value, 16, &s->seed);
+	else if (span_is(key, "fill") && read_number(value, 16, &n))
+		s->fill = n & 0xff;
+	else if (span_is(key, "fill2") && read_number(value, 16, &n))
+		s->fill2 = n & 0xff;
+	else if (!read_number(value, 10, &n))
+		return;
+	else if (span_is(key, "full"))
+		s->full = n;
+	else if (span_is(key, "align") && is_alignment(n))
+		s->align = (uint8_t)n;
+	else if (span_is(key, "before") && n <= 100)
+		s->before = (uint8_t)n;
+	else if (span_is(key, "budget") && n <= 1000000)
+		s->budget = (uint32_t)n;
+	else if (span_is(key, "keep"))
+		s->keep = n;
+	else if (span_is(key, "signal") && n <= 64)
+		s->signal = (int)n;
+	else if (span_is(key, "exit") && n <= 255)
+		s->exit = (int)n;
+	else if (span_is(key, "fill2-from"))
+		s->fill2_from = n;
+	else if (span_is(key, "fill2-to"))
+		s->fill2_to = n;
+}
+
+static void set_option(struct span key, struct span value)
+{
+	if (span_is(key, "errors"))
+		guard_settings.first = span_is(value, "first");
+	else if (span_is(key, "backend"))
+		guard_settings.backend = read_backend(value);
+	else if (span_is(key, "fill2-bytes"))
+		read_range(value);
+	else
+		set_number(key, value);
+}
+
+static void read_options(const char *text)
+{
+	while (*text) {
+		struct span key = {text, 0}, value = {text, 0};
+		while (*text && *text != ',' && *text != '=')
+			text++;
+		key.bytes = (size_t)(text - key.at);
+		text += *text == '=';
+		value.at = text;
+		while (*text && *text != ',')
+			text++;
+		value.bytes = (size_t)(text - value.at);
+		set_option(key, value);
+		text += *text == ',';
+	}
+}
+
+void guard_settings_read(char *const *environment)
+{
+	static const char name[] = HW_CHECK_ENV "=";
+	for (; *environment; environment++) {
+		size_t i = 0;
+		while (name[i] && (*environment)[i] == name[i])
+			i++;
+		if (!name[i])
+			read_options(*environment + i);
+	}
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: the program starts, changes how it handles signals, or has accessed memory that it
+ * may not; any thread, any moment. May touch: the handlers of SIGSEGV and SIGBUS.
+ *
+ * SIGSEGV and SIGBUS are ours while the program takes them for its own: what it sets is kept here,
+ * shown to it, and followed for all that is no business of ours.
+ */
+#ifndef RUNTIME_GUARD_SIGNALS_H
+#define RUNTIME_GUARD_SIGNALS_H
+
+#include "runtime/guard/guard.h"
+
+#include <signal.h>
+
+/* Installs the handlers. */
+void signals_init(void);
+
+/* A fault: returns whether it was one of an inaccessible page of ours, and the program goes on. */
+bool fault_handle(int number, siginfo_t *info, void *context);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs when: see sums.h. May touch: the same. */
+#include "runtime/guard/sums.h"
+
+#include "runtime/preload/check_bridge.h"
+
+#define PLACES 256u
+
+/* What a few threads have counted and not passed on. */
+struct block_count {
+	uint64_t blocks, bytes;
+	char fill[48];
+};
+static_assert(sizeof(struct block_count) == 64, "a cache line each");
+
+static struct block_count counts[PLACES];
+static uint32_t next_place;
+/* The sums of this process; others see a copy, made with each change once there is one. */
+static struct hw_check_sums sums;
+
+static struct hw_check_sums *shown_sums(void)
+{
+	struct hw_check_sums *to = heapwise_rt_check_sums ? heapwise_rt_check_sums() : NULL;
+	if (to && rt_unlikely(!__atomic_load_n(&to->is_there, __ATOMIC_RELAXED))) {
+		__atomic_store_n(&to->backend, sums.backend, __ATOMIC_RELAXED);
+		__atomic_store_n(&to->seed, guard_settings.seed, __ATOMIC_RELAXED);
+		__atomic_store_n(&to->is_there, 1, __ATOMIC_RELEASE);
+	}
+	return to;
+}
+
+/* Adds to a sum. What was counted before others could see it comes with the next addition. */
+#define ADD(field, n)                                                                              \
+	do {                                                                                       \
+		uint64_t sums_new = __atomic_add_fetch(&sums.field, n, __ATOMIC_RELAXED);          \
+		struct hw_check_sums *sums_to = shown_sums();                                      \
+		if (sums_to)                                                                       \
+			__atomic_store_n(&sums_to->field, sums_new, __ATOMIC_RELAXED);             \
+	} while (0)
+
+void sums_init(enum hw_check_backend backend)
+{
+	sums.backend = backend;
+	sums.is_there = 1;
+	sums.seed = guard_settings.seed;
+	shown_sums();
+}
+
+static struct block_count *own_count(void)
+{
+	struct guard_thread *t = &guard_here;
+	if (rt_unlikely(!t->counted))
+		t->counted = 1 + __atomic_fetch_add(&next_place, 1, __ATOMIC_RELAXED) % PLACES;
+	return &counts[t->counted - 1];
+}
+
+static void pass_on(struct block_count *c)
+{
+	uint64_t blocks = __atomic_exchange_n(&c->blocks, 0, __ATOMIC_RELAXED);
+	uint64_t bytes = __atomic_exchange_n(&c->bytes, 0, __ATOMIC_RELAXED);
+	ADD(blocks, blocks);
+	ADD(bytes, bytes);
+}
+
+void sums_add_block(size_t bytes)
+{
+	struct block_count *c = own_count();
+	__atomic_fetch_add(&c->bytes, bytes, __ATOMIC_RELAXED);
+	if (rt_unlikely(__atomic_add_fetch(&c->blocks, 1, __ATOMIC_RELAXED) >= SUMS_BATCH))
+		pass_on(c);
+}
+
+uint64_t sums_blocks(void)
+{
+	return __atomic_load_n(&sums.blocks, __ATOMIC_RELAXED);
+}
+
+void sums_add_guarded(size_t bytes, bool first_of_stack)
+{
+	ADD(guarded_blocks, 1);
+	ADD(guarded_bytes, bytes);
+	if (first_of_stack)
+		ADD(guarded_stacks, 1);
+}
+
+void sums_add_stack(void)
+{
+	ADD(stacks, 1);
+}
+
+void sums_add_uncounted(void)
+{
+	ADD(stacks_uncounted, 1);
+}
+
+void sums_add_report(bool is_new, bool dropped)
+{
+	if (is_new)
+		ADD(reports, 1);
+	if (dropped)
+		ADD(dropped, 1);
+}
+
+void sums_add_limit(enum hw_check_limit why)
+{
+	uint32_t before = __atomic_fetch_or(&sums.limits, (uint32_t)why, __ATOMIC_RELAXED);
+	struct hw_check_sums *to = before & (uint32_t)why ? NULL : shown_sums();
+	if (to)
+		__atomic_fetch_or(&to->limits, sums.limits, __ATOMIC_RELAXED);
+}
+
+void sums_publish(void)
+{
+	for (unsigned i = 0; i < PLACES; i++)
+		if (__atomic_load_n(&counts[i].blocks, __ATOMIC_RELAXED))
+			pass_on(&counts[i]);
+	ADD(guarded_blocks, 0);
+	ADD(guarded_bytes, 0);
+	ADD(stacks, 0);
+	ADD(guarded_stacks, 0);
+	ADD(stacks_uncounted, 0);
+	ADD(reports, 0);
+	ADD(dropped, 0);
+	struct hw_check_sums *to = shown_sums();
+	if (to)
+		__atomic_fetch_or(&to->limits, sums.limits, __ATOMIC_RELAXED);
+}
+
+void sums_fork_child(void)
+{
+	for (unsigned i = 0; i < PLACES; i++)
+		counts[i] = (struct block_count){0};
+	sums = (struct hw_check_sums){
+		.backend = sums.backend, .is_there = 1, .seed = sums.seed, .limits = sums.limits};
+}

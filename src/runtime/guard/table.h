@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: the program allocates or frees, or an address is looked up; any thread, any moment.
+ * May touch: the table.
+ *
+ * Which addresses are starts of plain blocks: one byte for each 16 bytes of address space, in
+ * leaves that are made when a block is first seen there.
+ *
+ *   root: 2^21 pointers ──▶ leaf: 64 MiB of addresses = 2^22 marks, and one bit for each 4 KiB of
+ *                                 addresses in which there ever was a start
+ *
+ * The bits make the search for the nearest start before an address short. The root and the leaves
+ * are mapped without reservation: what has no blocks costs no memory. A tree of intervals would
+ * need locks; a hash table would not find the nearest start.
+ */
+#ifndef RUNTIME_GUARD_TABLE_H
+#define RUNTIME_GUARD_TABLE_H
+
+#include "runtime/guard/guard.h"
+
+#define TABLE_LEAF_SHIFT 26
+#define TABLE_LEAVES (1u << 21)
+#define TABLE_GRAIN_SHIFT 4
+#define TABLE_MARKS (1u << (TABLE_LEAF_SHIFT - TABLE_GRAIN_SHIFT))
+#define TABLE_PAGES (1u << (TABLE_LEAF_SHIFT - GUARD_PAGE_SHIFT))
+
+enum table_mark {
+	TABLE_NONE = 0,
+	TABLE_LIVE = 1,
+	TABLE_FREED = 2, /* and kept from reuse: its header can be read */
+	TABLE_GONE = 3,  /* given back to libc; something else may be there by now */
+};
+
+struct table_leaf {
+	uint8_t marks[TABLE_MARKS];       /* enum table_mark; release by who allocates */
+	uint64_t pages[TABLE_PAGES / 64]; /* relaxed; bits are only ever set, before the mark is */
+};
+
+extern struct table_leaf **table_root; /* NULL until table_init(); entries: release */
+
+/* Maps the root. Returns whether there was room. */
+bool table_init(void);
+
+/* The mark of an address; NULL: there is no leaf. */
+static inline uint8_t *table_mark(uint64_t address)
+{
+	if (rt_unlikely(address >> 47))
+		return NULL;
+	struct table_leaf *leaf =
+		__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
+	return leaf ? &leaf->marks[(address >> TABLE_GRAIN_SHIFT) % TABLE_MARKS] : NULL;
+}
+
+/* Marks the start of a new block. Returns whether there was room for the leaf. */
+bool table_add(uint64_t start);
+
+/* Changes a mark if it is `from`; returns whether it was. */
+static inline bool table_change(uint8_t *mark, uint8_t from, uint8_t to)
+{
+	return __atomic_compare_exchange_n(
+		mark, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/*
+ * Finds the nearest start at or before `address` that is live or freed, not more than `most` bytes
+ * before it. Returns its mark; TABLE_NONE: there is none.
+ */
+enum table_mark table_before(uint64_t address, uint64_t most, uint64_t *ret_start);
+
+/* Calls `each` for all starts that are live or freed. Blocks may come and go meanwhile. */
+void table_each(void (*each)(uint64_t start, enum table_mark mark));
+
+#endif

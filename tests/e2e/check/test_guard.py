@@ -1,0 +1,79 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Memory errors of small programs, by libheapwise-guard.so: each class in each back-end, and the same programs without
+the errors."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import guarded
+import hw
+
+TESTS = hw.Tests()
+BACKENDS = ("madvise", "uffd", "mprotect")
+# What the inaccessible page shows, by where it is; and what is exact in any case.
+BEHIND = ("over_read", "over_write_far")
+BEFORE = ("under_read",)
+FREED = ("freed_read", "freed_write", "realloc_old", "in_child", "in_thread")
+EITHER = ("over_write", "free_twice", "free_twice_late", "free_others", "usable", "realloc_to_zero", "silly_sizes",
+          "alignments", "never_freed")
+CXX = ("mismatches", "sizes", "alignments", "out_of_memory")
+VARIANTS = ("O0", "O2")
+
+
+def tell(stories, options, program="wrongs"):
+    errors = 0
+    for variant in VARIANTS:
+        for story in stories:
+            errors += guarded.need_story(guarded.TARGETS / f"{program}-{variant}", story, options)
+    return f"{errors} errors"
+
+
+def every_block(backend):
+    guarded.need_backend(backend)
+    errors = tell(BEHIND + FREED + EITHER, f"full=1,before=0,backend={backend}")
+    tell(BEFORE + FREED + EITHER + ("under_write",), f"full=1,before=100,backend={backend}")
+    tell(CXX + ("containers",), f"full=1,before=0,backend={backend}", "wrongs_cxx")
+    return errors
+
+
+def by_stack(backend):
+    guarded.need_backend(backend)
+    errors = tell(BEHIND + FREED + EITHER, f"before=0,backend={backend}")
+    tell(CXX + ("containers",), f"before=0,backend={backend}", "wrongs_cxx")
+    return errors
+
+
+for name in BACKENDS:
+    TESTS.add(f"Every class of errors is found where {name} guards every block", lambda _, name=name: every_block(name))
+    TESTS.add(f"So they are where {name} guards the first blocks of each call stack", lambda _, name=name: by_stack(name))
+
+
+@TESTS.test
+def without_guards(_):
+    """Without any back-end: writes next to blocks and to freed ones are found late, wrong frees at once"""
+    tell(EITHER + ("freed_write", "freed_write_late"), "backend=none")
+    tell(CXX, "backend=none", "wrongs_cxx")
+
+
+@TESTS.test
+def byte_exact(_):
+    """With align=1 the byte behind a block is inaccessible, whatever the size"""
+    ended, reports = guarded.LAUNCHER.run([guarded.TARGETS / "wrongs-O2", "over_write"], "full=1,before=0,align=1")
+    hw.need(ended.status == 0 and len(reports) == ended.text.count("expect "), f"{len(reports)} reports: {ended}")
+    late = [found.group(0) for found in reports if found["late"]]
+    hw.need(not late, f"found late: {late}")
+
+
+@TESTS.test
+def ends_at_first(_):
+    """errors=first ends the program with the first error, by a status or a signal, and one report"""
+    for ending, status in (("exit=77", 77), ("signal=6", -6), ("signal=9", -9), ("signal=11", -11)):
+        ended, reports = guarded.LAUNCHER.run([guarded.TARGETS / "wrongs-O2", "freed_write"], f"full=1,errors=first,{ending}")
+        hw.need((ended.status, len(reports)) == (status, 1), f"{ending}: {ended}, {len(reports)} reports")
+
+
+if __name__ == "__main__":
+    TESTS.main()
