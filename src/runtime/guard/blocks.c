@@ -75,6 +75,8 @@ static void *new_slot(
 static void *new_block(
 	size_t bytes, size_t align, enum hw_alloc_kind kind, struct guard_caller caller)
 {
+	if (rt_unlikely(guard_here.handles))
+		signals_review();
 	uint32_t stack = guard_stack(caller);
 	uint64_t key = key_of(stack, caller);
 	void *block =

@@ -84,6 +84,7 @@ struct guard_thread {
 	uint32_t fork;    /* guard_forks when it was */
 	uint32_t counted; /* 1 + its place among the counters; 0: none yet */
 	uint32_t masked;  /* signals that the program takes for blocked: enum guard_masked */
+	bool handles; /* a handler of the program's for our signals runs, or was left by a jump */
 };
 enum guard_masked {
 	GUARD_MASKED_SEGV = 1,
@@ -91,6 +92,9 @@ enum guard_masked {
 };
 extern __thread struct guard_thread guard_here __attribute__((tls_model("initial-exec")));
 extern uint32_t guard_forks; /* how many forks lie between this process and the first */
+
+/* Called now and then by a thread that `handles`: our signals are not blocked in truth. */
+void signals_review(void);
 
 /* Returns the thread's id. */
 uint32_t guard_tid(void);

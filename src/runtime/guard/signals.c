@@ -7,7 +7,10 @@
  * alternate stack if the program's would, or if the program has none of its own.
  *
  * A blocked SIGSEGV of a fault would kill the program without a word. So the two are never blocked
- * in truth; threads that believe so are told so.
+ * in truth, but for a handler of theirs while that runs and until the thread, if it has left that
+ * by a jump, allocates (signals_review); threads that believe so are told so. A
+ * fault of such a thread calls their handler, where without us it would kill: whether the mask was
+ * changed since, by siglongjmp, we can't know.
  */
 #include "runtime/guard/signals.h"
 
@@ -87,21 +90,33 @@ static void postpone_signal(int number, ucontext_t *context)
 		number);
 }
 
+/* What it has blocked is so in truth: it may leave by siglongjmp, which sets the mask without us.
+ */
 static void call_theirs(
 	int number, siginfo_t *info, ucontext_t *context, const struct sigaction *action)
 {
 	uint64_t blocked = mask_word(&context->uc_sigmask) | mask_word(&action->sa_mask);
-	uint32_t masked = guard_here.masked;
 	if (!(action->sa_flags & SA_NODEFER))
-		guard_here.masked |= number == SIGSEGV ? (uint32_t)GUARD_MASKED_SEGV
-						       : (uint32_t)GUARD_MASKED_BUS;
-	blocked &= ~OUR_BITS;
+		blocked |= BIT_OF(number);
+	uint32_t masked = guard_here.masked;
+	guard_here.handles = true;
 	sys_call4(__NR_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, MASK_BYTES);
 	if (action->sa_flags & SA_SIGINFO)
 		action->sa_sigaction(number, info, context);
 	else
 		action->sa_handler(number);
+	guard_here.handles = false;
 	guard_here.masked = masked;
+}
+
+void signals_review(void)
+{
+	uint64_t before = 0, ours = OUR_BITS;
+	guard_here.handles = false;
+	if (sys_no_calls() ||
+		sys_failed(sys_call4(__NR_rt_sigprocmask, SIG_UNBLOCK, &ours, &before, MASK_BYTES)))
+		return;
+	set_masked_bits(masked_bits() | (before & OUR_BITS));
 }
 
 static void follow_theirs(int number, siginfo_t *info, ucontext_t *context)
@@ -113,8 +128,7 @@ static void follow_theirs(int number, siginfo_t *info, ucontext_t *context)
 	}
 	if (action.sa_handler == SIG_IGN && is_sent(info))
 		return;
-	/* A fault while it is blocked kills, whatever the handler is. */
-	if (!is_function(&action) || (!is_sent(info) && masked_bits() & BIT_OF(number))) {
+	if (!is_function(&action)) {
 		do_default(number, info);
 		return;
 	}
@@ -230,28 +244,29 @@ GUARD_API sighandler_t bsd_signal(int number, sighandler_t handler)
 	return signal(number, handler);
 }
 
+/* Which of ours the thread takes for blocked after a change. */
+static uint64_t masked_after(int how, const uint64_t *word, uint64_t masked)
+{
+	if (!word)
+		return masked;
+	return how == SIG_BLOCK ? masked | *word : how == SIG_UNBLOCK ? masked & ~*word : *word;
+}
+
 /* Changes the mask as asked, without ours, of which only a note is taken. */
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	uint64_t masked = masked_bits(), word = 0, before = 0;
 	if (set)
 		word = mask_word(set);
-	uint64_t others = word & ~(OUR_BITS | LIBC_BITS);
+	/* One that is blocked in truth (postpone_signal) is unblocked in truth. */
+	uint64_t others = word & ~(LIBC_BITS | (how == SIG_UNBLOCK ? 0 : OUR_BITS));
+	set_masked_bits(masked_after(how, set ? &word : NULL, masked)); /* one may come at once */
 	long failed =
 		sys_call4(__NR_rt_sigprocmask, how, set ? &others : NULL, &before, MASK_BYTES);
-	if (sys_failed(failed))
+	if (sys_failed(failed)) {
+		set_masked_bits(masked);
 		return (int)-failed;
-	/* One that was really blocked (postpone_signal) stays so until it is unblocked. */
-	if (set && how == SIG_UNBLOCK && word & OUR_BITS) {
-		uint64_t ours = word & OUR_BITS;
-		sys_call4(__NR_rt_sigprocmask, SIG_UNBLOCK, &ours, NULL, MASK_BYTES);
 	}
-	if (set && how == SIG_BLOCK)
-		set_masked_bits(masked | word);
-	else if (set && how == SIG_UNBLOCK)
-		set_masked_bits(masked & ~word);
-	else if (set)
-		set_masked_bits(word);
 	if (old)
 		guard_store64(old, before | masked);
 	return 0;

@@ -316,6 +316,12 @@ void slots_each(void (*each)(const struct guard_slot *slot))
 			each(&slots[i]);
 }
 
+static void unmap_between(uint64_t first, uint64_t end)
+{
+	if (first < end)
+		sys_call(__NR_munmap, first, end - first, 0);
+}
+
 void slots_stop(enum hw_check_limit why)
 {
 	if (!slots_base || __atomic_exchange_n(&stopped, true, __ATOMIC_RELAXED))
@@ -324,12 +330,12 @@ void slots_stop(enum hw_check_limit why)
 		guard_limit_set(why);
 	if (sys_no_calls() || !rt_lock_try(&opening))
 		return;
-	/* What others have taken and not opened yet stays unopened: they find no piece. */
-	uint64_t used = page_address(opened_pages);
-	uint64_t after = slots_end - used;
+	/* What others have taken and not opened yet stays unopened. */
+	uint64_t used = page_address(opened_pages), end = slots_end;
 	__atomic_store_n(&slots_end, used, __ATOMIC_RELAXED); /* others may map there from now on */
-	if (after)
-		sys_call(__NR_munmap, used, after, 0);
+	unmap_between(used, end);
+	unmap_between((uint64_t)(page_slots + opened_pages), (uint64_t)slots);
+	unmap_between((uint64_t)(slots + opened_pages / 2), slots_base);
 	rt_unlock(&opening);
 }
 

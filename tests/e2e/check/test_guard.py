@@ -21,6 +21,9 @@ EITHER = ("over_write", "free_twice", "free_twice_late", "free_others", "usable"
           "alignments", "never_freed")
 CXX = ("mismatches", "sizes", "alignments", "out_of_memory")
 VARIANTS = ("O0", "O2")
+# Where an allocator with fault handlers can do harm; errors are found there too, but for those with limits.
+HOSTILE = ("own_handler", "own_settings", "masks", "ends", "threads", "thread_ends", "forks", "processes", "chains", "libraries")
+HARMLESS = HOSTILE + ("own_limit", "limited", "locked", "zero_and_end", "confined", "refused")
 
 
 def tell(stories, options, program="wrongs"):
@@ -49,6 +52,28 @@ def by_stack(backend):
 for name in BACKENDS:
     TESTS.add(f"Every class of errors is found where {name} guards every block", lambda _, name=name: every_block(name))
     TESTS.add(f"So they are where {name} guards the first blocks of each call stack", lambda _, name=name: by_stack(name))
+
+
+def harmless(backend):
+    guarded.need_backend(backend)
+    program = guarded.TARGETS / "hostile-O2"
+    for options in (f"backend={backend}", f"full=1,backend={backend}"):
+        for story in HARMLESS:
+            guarded.need_same([program, story, "good"], options)
+    for story in HOSTILE:
+        guarded.need_story(program, story, f"before=0,full=1,backend={backend}")
+
+
+for name in BACKENDS + ("none",):
+    TESTS.add(f"Handlers, masks, threads, forks, limits and processes are as without it with {name}, and errors are found there",
+              lambda _, name=name: harmless(name))
+
+
+@TESTS.test
+def refused(_):
+    """Where containers refuse madvise and userfaultfd, mprotect guards blocks"""
+    for options in ("full=1", "full=1,backend=mprotect"):
+        guarded.need_story(guarded.TARGETS / "hostile-O2", "refused", options + ",before=0")
 
 
 @TESTS.test

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs without memory errors that an allocator with fault handlers could harm: each prints what
+ * comes of it, which is the same with and without. With `bad` in place of nothing an error is made
+ * in the same circumstances, and is announced (wrongs.h).
+ */
+#include "wrongs.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static sigjmp_buf jump;
+static volatile sig_atomic_t caught;
+static void *volatile caught_at;
+static volatile bool on_alternate;
+static char alternate[1 << 16];
+
+static void make_error(bool good)
+{
+	char *p = malloc(48);
+	if (!good) {
+		expect("InvalidWrite", 0, "after", 48);
+		bytes_of(p)[48] = 1;
+	}
+	free(p);
+}
+
+static void jump_out(int number)
+{
+	caught = number;
+	siglongjmp(jump, 1);
+}
+
+static void jump_out_with_facts(int number, siginfo_t *info, void *context)
+{
+	char here;
+	(void)context;
+	caught = number;
+	caught_at = info->si_addr;
+	on_alternate = (uintptr_t)hide(&here) - (uintptr_t)alternate < sizeof(alternate);
+	siglongjmp(jump, 1);
+}
+
+static void set_action(int number, void (*handler)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags};
+	sigaction(number, &action, NULL);
+}
+
+static void touch_null(void)
+{
+	caught_at = (void *)1;
+	if (!sigsetjmp(jump, 1))
+		*(volatile int *)hide((void *)24) = 1;
+	printf("caught %d at %p, alternate stack %d\n", (int)caught, caught_at, on_alternate);
+}
+
+static void own_handler(bool good)
+{
+	stack_t stack = {.ss_sp = alternate, .ss_size = sizeof(alternate)};
+	set_action(SIGSEGV, jump_out_with_facts, 0);
+	touch_null();
+	make_error(good);
+	touch_null();
+	sigaltstack(&stack, NULL);
+	touch_null();
+	set_action(SIGSEGV, jump_out_with_facts, SA_ONSTACK);
+	touch_null();
+	make_error(good);
+	touch_null();
+	free(malloc(10));
+}
+
+/* What the program sets is what it gets back. */
+static void own_settings(bool good)
+{
+	struct sigaction action = {.sa_handler = jump_out, .sa_flags = SA_NODEFER | SA_RESTART},
+			 old;
+	sigaddset(&action.sa_mask, SIGUSR1);
+	sigaddset(&action.sa_mask, SIGBUS);
+	printf("%d", sigaction(SIGSEGV, NULL, &old));
+	printf(" %d %d\n", old.sa_handler == SIG_DFL, old.sa_flags);
+	sigaction(SIGSEGV, &action, &old);
+	printf("%d\n", old.sa_handler == SIG_DFL);
+	sigaction(SIGSEGV, NULL, &old);
+	printf("%d %x %d %d %d\n", old.sa_handler == jump_out, old.sa_flags & ~0x04000000,
+		sigismember(&old.sa_mask, SIGUSR1), sigismember(&old.sa_mask, SIGBUS),
+		sigismember(&old.sa_mask, SIGUSR2));
+	printf("%d\n", signal(SIGSEGV, SIG_IGN) == jump_out);
+	printf("%d\n", signal(SIGSEGV, SIG_DFL) == SIG_IGN);
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGUSR1, NULL, &old);
+	printf("%d\n", sigismember(&old.sa_mask, SIGBUS));
+	printf("%d %d\n", sigaction(SIGKILL, &action, NULL), errno);
+	printf("%d %d\n", sigaction(77, &action, NULL), errno);
+	make_error(good);
+}
+
+static void masks(bool good)
+{
+	sigset_t all, old, now;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	printf("%d%d %d%d%d %d\n", sigismember(&old, SIGSEGV), sigismember(&old, SIGUSR1),
+		sigismember(&now, SIGSEGV), sigismember(&now, SIGBUS), sigismember(&now, SIGUSR1),
+		sigismember(&now, SIGKILL));
+	make_error(good);
+	signal(SIGSEGV, jump_out);
+	caught = 0;
+	if (!sigsetjmp(jump, 0)) {
+		raise(SIGSEGV); /* waits */
+		printf("caught %d\n", (int)caught);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		puts("it did not come");
+	}
+	printf("caught %d\n", (int)caught);
+	make_error(good);
+}
+
+/* In children, as these ways lead to an end. */
+static void report_child(const char *what, void (*function)(void))
+{
+	int status = 0;
+	fflush(stdout);
+	pid_t child = fork();
+	if (!child) {
+		function();
+		_exit(3);
+	}
+	waitpid(child, &status, 0);
+	printf("%s: %x\n", what, status & ~0x80);
+}
+
+static void end_null(void)
+{
+	*(volatile int *)hide((void *)24) = 1;
+}
+
+static void end_raise(void)
+{
+	raise(SIGBUS);
+}
+
+static void end_ignored_fault(void)
+{
+	signal(SIGSEGV, SIG_IGN);
+	end_null();
+}
+
+static void survive_ignored(void)
+{
+	signal(SIGSEGV, SIG_IGN);
+	raise(SIGSEGV);
+	kill(getpid(), SIGSEGV);
+}
+
+static void fault_again(int number)
+{
+	(void)number;
+	end_null();
+}
+
+static void end_in_handler(void)
+{
+	signal(SIGSEGV, fault_again);
+	end_null();
+}
+
+static void note_signal(int number)
+{
+	caught = number;
+	signal(SIGSEGV, SIG_DFL);
+}
+
+static void end_after_handler(void)
+{
+	signal(SIGSEGV, note_signal);
+	end_null(); /* again, after the handler */
+}
+
+static void end_reset(void)
+{
+	struct sigaction action = {.sa_handler = jump_out, .sa_flags = (int)SA_RESETHAND};
+	sigaction(SIGSEGV, &action, NULL);
+	if (!sigsetjmp(jump, 1))
+		end_null();
+	sigaction(SIGSEGV, NULL, &action);
+	if (action.sa_handler == SIG_DFL)
+		end_null();
+}
+
+static void end_wild(void)
+{
+	*(volatile int *)hide((void *)0x4141414141414141) = 1;
+}
+
+static void end_abort(void)
+{
+	free(malloc(10));
+	abort();
+}
+
+static void ends(bool good)
+{
+	report_child("null", end_null);
+	report_child("raise", end_raise);
+	report_child("ignored fault", end_ignored_fault);
+	report_child("ignored", survive_ignored);
+	report_child("in handler", end_in_handler);
+	report_child("after handler", end_after_handler);
+	report_child("reset", end_reset);
+	report_child("wild", end_wild);
+	report_child("abort", end_abort);
+	make_error(good);
+}
+
+/* --- threads --- */
+
+#define HAMMERS 8
+#define HAMMER_BLOCKS 200
+
+struct hammer_block {
+	unsigned char *p;
+	size_t bytes;
+	unsigned char value;
+};
+
+static bool is_whole(const struct hammer_block *b)
+{
+	for (size_t i = 0; i < b->bytes; i++)
+		if (b->p[i] != b->value)
+			return false;
+	return true;
+}
+
+static void *hammer_heap(void *argument)
+{
+	unsigned seed = (unsigned)(uintptr_t)argument;
+	struct hammer_block blocks[HAMMER_BLOCKS] = {{0}};
+	size_t wrong = 0;
+	for (int i = 0; i < 20000; i++) {
+		struct hammer_block *b = &blocks[rand_r(&seed) % HAMMER_BLOCKS];
+		wrong += !is_whole(b);
+		size_t bytes = (size_t)rand_r(&seed) % (rand_r(&seed) % 50 ? 300 : 20000);
+		b->value = (unsigned char)rand_r(&seed);
+		if (b->p && rand_r(&seed) % 3) {
+			free(b->p);
+			b->p = calloc(1, bytes + 1);
+		} else {
+			b->p = realloc(b->p, bytes + 1);
+		}
+		b->bytes = bytes;
+		memset(b->p, b->value, bytes);
+	}
+	for (int i = 0; i < HAMMER_BLOCKS; i++)
+		free(blocks[i].p);
+	return (void *)wrong;
+}
+
+static void run_threads(int count, void *(*function)(void *))
+{
+	pthread_t threads[HAMMERS];
+	for (int i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, function, (void *)(uintptr_t)(i + 1));
+	for (int i = 0; i < count; i++) {
+		void *result;
+		pthread_join(threads[i], &result);
+		printf("%zu ", (size_t)result);
+	}
+	puts("wrong");
+}
+
+static void threads(bool good)
+{
+	run_threads(HAMMERS, hammer_heap);
+	make_error(good);
+}
+
+static pthread_key_t key;
+
+static void free_at_end(void *p)
+{
+	static __thread int rounds;
+	free(p);
+	if (rounds++ < 2)
+		pthread_setspecific(key, malloc(33));
+}
+
+static void *use_key(void *argument)
+{
+	pthread_setspecific(key, malloc(100));
+	(void)argument;
+	return NULL;
+}
+
+static void thread_ends(bool good)
+{
+	pthread_key_create(&key, free_at_end);
+	for (int i = 0; i < 200; i++) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, use_key, NULL);
+		pthread_join(thread, NULL);
+	}
+	make_error(good);
+}
+
+static volatile bool forks_over;
+
+static void *allocate_on(void *argument)
+{
+	while (!forks_over)
+		free(hide(malloc((uintptr_t)argument * 100)));
+	return NULL;
+}
+
+static void *fork_on(void *argument)
+{
+	size_t wrong = 0;
+	for (int i = 0; i < 25; i++) {
+		pid_t child = fork();
+		if (!child) {
+			for (int n = 0; n < 1000; n++)
+				free(hide(malloc((size_t)n)));
+			_exit(0);
+		}
+		int status = -1;
+		waitpid(child, &status, 0);
+		wrong += status != 0;
+	}
+	(void)argument;
+	return (void *)wrong;
+}
+
+static void forks(bool good)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, allocate_on, (void *)3);
+	run_threads(4, fork_on);
+	forks_over = true;
+	pthread_join(thread, NULL);
+	make_error(good);
+}
+
+/* --- limits --- */
+
+static void fill_limit(rlim_t bytes)
+{
+	struct rlimit limit = {bytes, bytes};
+	void *blocks[64];
+	int n = 0;
+	setrlimit(RLIMIT_AS, &limit);
+	while (n < 64 && (blocks[n] = malloc(16 << 20)))
+		n++;
+	printf("%d\n", n > 64 * 3 / 5 ? -1 : n < (int)(bytes >> 24) * 3 / 5 ? n : 1);
+	while (n)
+		free(blocks[--n]);
+	void *p = malloc(1000);
+	printf("%d\n", p != NULL);
+	free(p);
+}
+
+static void own_limit(bool good)
+{
+	fill_limit(512u << 20);
+	(void)good;
+}
+
+/* Run by itself again, under the limit. */
+static void limited(bool good)
+{
+	struct rlimit limit = {512u << 20, 512u << 20};
+	setrlimit(RLIMIT_AS, &limit);
+	fflush(stdout);
+	execl("/proc/self/exe", "hostile", "own_limit", good ? "good" : NULL, NULL);
+	puts("no exec");
+}
+
+static void locked(bool good)
+{
+	char *before[100];
+	for (int i = 0; i < 100; i++)
+		before[i] = malloc((size_t)i * 50);
+	printf("%d\n", mlockall(MCL_CURRENT | MCL_FUTURE));
+	for (int i = 0; i < 100; i++)
+		free(before[i]);
+	for (int i = 0; i < 1000; i++)
+		free(hide(malloc((size_t)i)));
+	(void)good;
+}
+
+/* From now on madvise, userfaultfd and ioctl end so; mprotect too, if `all`. */
+static bool forbid_calls(unsigned action, bool all)
+{
+	unsigned last = all ? SYS_mprotect : SYS_madvise;
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, last, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, action),
+	};
+	struct sock_fprog program = {sizeof(rules) / sizeof(*rules), rules};
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+/* Deadly, and without a word to the library. */
+static void confined(bool good)
+{
+	char *before[100];
+	for (int i = 0; i < 100; i++)
+		before[i] = malloc((size_t)i * 50);
+	fflush(stdout);
+	printf("%d\n", forbid_calls(SECCOMP_RET_KILL_PROCESS, true));
+	for (int i = 0; i < 100; i++)
+		free(before[i]);
+	for (int i = 0; i < 1000; i++)
+		free(hide(malloc((size_t)i)));
+	(void)good;
+}
+
+/* As in containers: the program starts where these system calls fail. */
+static void refused(bool good)
+{
+	printf("%d\n", forbid_calls(SECCOMP_RET_ERRNO | EPERM, false));
+	fflush(stdout);
+	execl("/proc/self/exe", "hostile", "chains", good ? "good" : NULL, NULL);
+	puts("no exec");
+}
+
+static void libraries(bool good)
+{
+	for (int i = 0; i < 20; i++) {
+		void *library = dlopen("libutil.so.1", RTLD_NOW),
+		     *other = dlopen("libresolv.so.2", RTLD_NOW);
+		printf("%d", library && other);
+		dlclose(other);
+		dlclose(library);
+		printf("%d", dlopen("libno-such.so", RTLD_NOW) == NULL);
+		printf("%d", dlerror() != NULL);
+	}
+	puts("");
+	make_error(good);
+}
+
+/* --- processes --- */
+
+extern char **environ;
+
+static void processes(bool good)
+{
+	char *arguments[] = {"echo", "spawned", NULL};
+	int status = -1;
+	fflush(stdout);
+	pid_t child = vfork();
+	if (!child) {
+		execl("/bin/echo", "echo", "vforked", NULL);
+		_exit(1);
+	}
+	waitpid(child, &status, 0);
+	printf("%d\n", status);
+	fflush(stdout);
+	posix_spawn(&child, "/bin/echo", NULL, NULL, arguments, environ);
+	waitpid(child, &status, 0);
+	printf("%d %d\n", status, system("exit 5"));
+	make_error(good);
+}
+
+static void *left;
+
+static void free_left(void)
+{
+	free(left);
+}
+
+static void zero_and_end(bool good)
+{
+	void *p = malloc(0), *q = malloc(0);
+	printf("%d %d\n", p && q, p != q);
+	p = realloc(p, 20);
+	free(q);
+	q = realloc(NULL, 0);
+	free(q);
+	free(NULL);
+	free(p);
+	errno = 5;
+	free(malloc(100000));
+	free(malloc(100));
+	printf("%d\n", errno);
+	printf("%d", malloc(1ul << 46) == NULL);
+	printf(" %d\n", errno == ENOMEM);
+	left = malloc(10);
+	atexit(free_left);
+	(void)good;
+}
+
+static void chains(bool good)
+{
+	unsigned char *p = NULL;
+	size_t wrong = 0, bytes = 0;
+	for (size_t n = 1; n < 3000000; n = n * 5 / 3 + 1) {
+		p = realloc(p, n);
+		for (size_t i = 0; i < bytes; i++)
+			wrong += p[i] != (unsigned char)i;
+		for (bytes = 0; bytes < n; bytes++)
+			p[bytes] = (unsigned char)bytes;
+	}
+	while (bytes > 1) {
+		p = realloc(p, bytes = bytes * 2 / 3);
+		for (size_t i = 0; i < bytes; i++)
+			wrong += p[i] != (unsigned char)i;
+	}
+	free(p);
+	printf("%zu\n", wrong);
+	make_error(good);
+}
+
+static const struct story stories[] = {{"own_handler", own_handler}, {"own_settings", own_settings},
+	{"masks", masks}, {"ends", ends}, {"threads", threads}, {"thread_ends", thread_ends},
+	{"forks", forks}, {"own_limit", own_limit}, {"limited", limited}, {"locked", locked},
+	{"confined", confined}, {"refused", refused}, {"libraries", libraries},
+	{"processes", processes}, {"zero_and_end", zero_and_end}, {"chains", chains}, {NULL, NULL}};
+
+int main(int argc, char **argv)
+{
+	return tell_story(argc, argv, stories);
+}
