@@ -13,16 +13,16 @@
 #define FIRST_BLOCKS 64u /* K */
 /* What guarding costs, in nanoseconds of a block's life; one of malloc and free without. Measured
  * on slow virtual machines: where it costs less, more could be guarded. */
-#define FREE_GUARDED 5000u
+#define FREE_GUARDED 3000u
 #define GUARD_COST 4000u
 #define PLAIN_COST 100u
 /* A block's pages beyond the first cost as much again as so many. */
 #define PAGES_OF_COST 2u
-#define CLOCK_SLACK (200u * 1000 * 1000) /* cycles: no less is spent before the clock decides */
+#define CLOCK_SLACK (100u * 1000 * 1000) /* cycles: no less is spent before the clock decides */
 
 struct stack_count {
-	uint64_t key; /* 0: free; set once, by compare-and-swap */
-	uint32_t blocks;
+	uint64_t key;    /* 0: free; set once, by compare-and-swap */
+	uint32_t blocks; /* threads may count in each other's way: it only steers the choice */
 	uint32_t guarded;
 };
 
@@ -135,7 +135,8 @@ bool choice_is_guarded(uint64_t key, size_t bytes)
 		sums_add_uncounted();
 		return guard_settings.full;
 	}
-	uint32_t n = __atomic_fetch_add(&c->blocks, 1, __ATOMIC_RELAXED);
+	uint32_t n = __atomic_load_n(&c->blocks, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->blocks, n + 1, __ATOMIC_RELAXED);
 	if (rt_unlikely(guard_settings.full))
 		return true;
 	return rt_unlikely(is_chosen(key, n)) && budget_allows(bytes);

@@ -198,6 +198,12 @@ static inline void guard_store64(void *to, uint64_t word)
 	__builtin_memcpy(to, &word, sizeof(word));
 }
 
+/* Adds in one instruction, which handlers of signals can't divide; other threads can. */
+static inline void guard_add64(uint64_t *to, uint64_t n)
+{
+	__asm__ volatile("addq %1, %0" : "+m"(*to) : "r"(n));
+}
+
 /*
  * Copies bytes that may not be readable; returns whether they were. The handler of faults knows the
  * instruction that reads them (guard_peek_pc) and ends the copy.

@@ -13,6 +13,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void __libc_free(void *block);
+int __libc_mallopt(int option, int value);
 
 #define HEADER ((uint64_t)sizeof(struct plain_header))
 #define CANARY 0xc9u /* not 0: the end of a string that is written one byte too far must show */
@@ -21,6 +22,13 @@ void __libc_free(void *block);
 #define FREED_FILL 0xdfu
 /* Of larger blocks only the beginning is filled, and compared. */
 #define FREED_FILL_MOST 256u
+
+/* Blocks that libc keeps in its fast lists without us are to be kept there with their header and
+ * canary, too. That is as far as it can be set (M_MXFAST). */
+void plain_init(void)
+{
+	__libc_mallopt(1, 160);
+}
 
 static struct plain_header *header_of(uint64_t start)
 {

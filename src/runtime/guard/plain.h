@@ -33,6 +33,9 @@ static_assert(sizeof(struct plain_header) == 16, "the block after it stays align
 
 #define PLAIN_MOST ((1ull << 40) - 1)
 
+/* Prepares libc's allocator. */
+void plain_init(void);
+
 /* Allocates; NULL: libc has no memory, or the table has none. zero: the block is cleared. */
 void *plain_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack, bool zero);
 

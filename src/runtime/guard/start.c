@@ -4,7 +4,6 @@
  * confines itself. May touch: all that is ours.
  */
 #include "runtime/guard/choice.h"
-#include "runtime/guard/kept.h"
 #include "runtime/guard/limit.h"
 #include "runtime/guard/plain.h"
 #include "runtime/guard/signals.h"
@@ -60,7 +59,7 @@ static void prepare_parts(void)
 	guard_settings.seed = sys_tsc_fenced() ^ (uint64_t)sys_call(__NR_getpid, 0, 0, 0) << 32;
 	guard_settings_read(find_environment());
 	choice_init();
-	kept_init();
+	plain_init();
 	sums_init(slots_init());
 	signals_init();
 }

@@ -46,11 +46,14 @@ void sums_init(enum hw_check_backend backend)
 	shown_sums();
 }
 
+/* A place is one thread's alone, but the last, which threads share that come later. */
 static struct block_count *own_count(void)
 {
 	struct guard_thread *t = &guard_here;
-	if (rt_unlikely(!t->counted))
-		t->counted = 1 + __atomic_fetch_add(&next_place, 1, __ATOMIC_RELAXED) % PLACES;
+	if (rt_unlikely(!t->counted)) {
+		uint32_t n = 1 + __atomic_fetch_add(&next_place, 1, __ATOMIC_RELAXED);
+		t->counted = n < PLACES ? n : PLACES;
+	}
 	return &counts[t->counted - 1];
 }
 
@@ -65,8 +68,14 @@ static void pass_on(struct block_count *c)
 void sums_add_block(size_t bytes)
 {
 	struct block_count *c = own_count();
-	__atomic_fetch_add(&c->bytes, bytes, __ATOMIC_RELAXED);
-	if (rt_unlikely(__atomic_add_fetch(&c->blocks, 1, __ATOMIC_RELAXED) >= SUMS_BATCH))
+	if (rt_likely(c != &counts[PLACES - 1])) {
+		guard_add64(&c->bytes, bytes);
+		guard_add64(&c->blocks, 1);
+	} else {
+		__atomic_fetch_add(&c->bytes, bytes, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->blocks, 1, __ATOMIC_RELAXED);
+	}
+	if (rt_unlikely(__atomic_load_n(&c->blocks, __ATOMIC_RELAXED) >= SUMS_BATCH))
 		pass_on(c);
 }
 
