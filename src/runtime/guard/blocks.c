@@ -126,11 +126,12 @@ static void report_bad_address(
 	const uint8_t *mark = slots_have(address) ? NULL : table_mark(address);
 	if (where != GUARD_NOWHERE)
 		guard_report_block(&report, &block);
-	if (where != GUARD_NOWHERE && !block.live && address == block.start)
+	bool freed = where != GUARD_NOWHERE && !block.live && address == block.start;
+	/* Of long ago: no block is known any more. */
+	bool gone = mark && !(address & 15) && *mark == TABLE_GONE &&
+		    !(where == GUARD_INSIDE && block.live);
+	if (freed || gone)
 		kind = HW_ERROR_DOUBLE_FREE;
-	else if (mark && !(address & 15) && *mark == TABLE_GONE &&
-		 !(where == GUARD_INSIDE && block.live))
-		kind = HW_ERROR_DOUBLE_FREE; /* of long ago: no block is known any more */
 	if (kind == HW_ERROR_DOUBLE_FREE && address != report.block)
 		report = (struct hw_error_report){.address = address, .free_kind = freeing.kind};
 	guard_report(kind, &report, caller);

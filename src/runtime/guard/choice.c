@@ -8,17 +8,17 @@
 
 #include <sys/mman.h>
 
-#define STACKS (1u << 16) /* places in the table; a power of 2 */
+#define STACKS (1ul << 16) /* places in the table; a power of 2 */
 #define PROBES 16u
 #define FIRST_BLOCKS 64u /* K */
 /* What guarding costs, in nanoseconds of a block's life; one of malloc and free without. Measured
  * on slow virtual machines: where it costs less, more could be guarded. */
 #define FREE_GUARDED 3000u
 #define GUARD_COST 4000u
-#define PLAIN_COST 100u
+#define PLAIN_COST 100ull
 /* A block's pages beyond the first cost as much again as so many. */
 #define PAGES_OF_COST 2u
-#define CLOCK_SLACK (100u * 1000 * 1000) /* cycles: no less is spent before the clock decides */
+#define CLOCK_SLACK 100000000ull /* cycles: no less is spent before the clock decides */
 
 struct stack_count {
 	uint64_t key;    /* 0: free; set once, by compare-and-swap */

@@ -88,9 +88,9 @@ static void set_number(struct span key, struct span value)
 	if (span_is(key, "seed"))
 		read_number(value, 16, &s->seed);
 	else if (span_is(key, "fill") && read_number(value, 16, &n))
-		s->fill = n & 0xff;
+		s->fill = (uint8_t)n;
 	else if (span_is(key, "fill2") && read_number(value, 16, &n))
-		s->fill2 = n & 0xff;
+		s->fill2 = (uint8_t)n;
 	else if (!read_number(value, 10, &n))
 		return;
 	else if (span_is(key, "full"))
