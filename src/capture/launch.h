@@ -15,7 +15,8 @@ struct launch_options {
 	const char *program;  /* path to execute */
 	char *const *argv;    /* argv[0] as typed */
 	const char *runtime;  /* path of libheapwise-rt.so */
-	const char *beside;   /* another library to load after it; NULL: none */
+	const char *beside;   /* other libraries to load after it; NULL: none */
+	const char *check;    /* what HEAPWISE_CHECK is to be; NULL: not in the environment */
 	const char *file;     /* pattern with %p %n %h %%; NULL: heapwise.%n.%p.hpw */
 	const char *children; /* which other processes are recorded: see collector.h */
 	bool all_processes;   /* see collector.h */
@@ -29,6 +30,9 @@ struct launch_options {
 	bool overwrite;
 	/* A descriptor that the collector keeps open for as long as it lives; -1: none. */
 	int lifeline;
+	/* The collector writes to it which recordings have new errors: see collector.h; -1: nobody
+	 * wants to know. */
+	int errors;
 	/* Called once, when the program's process and the session's socket (a path) are there;
 	 * NULL: not called. */
 	void (*on_start)(void *context, pid_t root, const char *session);

@@ -12,15 +12,17 @@
 
 #define HPW_MAGIC "HEAPWISE"
 #define HPW_VERSION_MAJOR 1
-#define HPW_VERSION_MINOR 2
+#define HPW_VERSION_MINOR 3
 /* Required-feature bits: a reader that does not know one would show wrong figures. */
 enum hpw_feature {
-	HPW_FEATURE_SAMPLED = 1, /* of mode "sample": what is there stands for more */
-	HPW_FEATURE_CODE = 2,    /* frames may be of code in no loaded file: CODE */
-	HPW_FEATURE_NO_HEAP = 4, /* calls of the heap's functions were not recorded */
+	HPW_FEATURE_SAMPLED = 1,     /* of mode "sample": what is there stands for more */
+	HPW_FEATURE_CODE = 2,        /* frames may be of code in no loaded file: CODE */
+	HPW_FEATURE_NO_HEAP = 4,     /* calls of the heap's functions were not recorded */
+	HPW_FEATURE_ERRORS_ONLY = 8, /* nor anything else but errors of the program: ERRORS */
 };
 #define HPW_FEATURES_KNOWN                                                                         \
-	((uint32_t)(HPW_FEATURE_SAMPLED | HPW_FEATURE_CODE | HPW_FEATURE_NO_HEAP))
+	((uint32_t)(HPW_FEATURE_SAMPLED | HPW_FEATURE_CODE | HPW_FEATURE_NO_HEAP |                 \
+		    HPW_FEATURE_ERRORS_ONLY))
 
 struct hpw_header {
 	char magic[8];
@@ -93,6 +95,8 @@ enum hpw_chunk_type {
 	HPW_MAPPINGS = 28,
 	HPW_RESIDENT = 29, /* format/resident.h */
 	HPW_ESTIMATES = 30,
+	HPW_ERRORS = 31,
+	HPW_CHECK = 32,
 };
 
 /* Columns of a MAPPINGS chunk: one row for each change. */
@@ -137,6 +141,54 @@ enum hpw_bad_free {
 /* Rows of all BAD_FREES together; HPW_SUM_UNKNOWN_FREES and _MISMATCHED count those without one. */
 #define HPW_BAD_FREES_MAX 65536u
 #define HPW_BAD_FREES_COLUMNS 10u
+
+/* Columns of an ERRORS chunk: one row an error, or more of an earlier one. */
+enum hpw_errors_column {
+	HPW_ERRORS_STAMP = 0,
+	HPW_ERRORS_THREAD, /* its index in THREADS */
+	HPW_ERRORS_TID,
+	HPW_ERRORS_KIND,  /* enum hw_error_kind: format/check.h, as what follows */
+	HPW_ERRORS_FLAGS, /* enum hw_error_flag, or'ed */
+	HPW_ERRORS_COUNT, /* how many reports this row adds; at least 1 */
+	/* Of struct hw_error_report. */
+	HPW_ERRORS_ADDRESS,
+	HPW_ERRORS_ACCESS_BYTES,
+	HPW_ERRORS_SOURCE,
+	HPW_ERRORS_BLOCK,
+	HPW_ERRORS_BLOCK_BYTES,
+	HPW_ERRORS_STACK,
+	HPW_ERRORS_ALLOCATED_AT,
+	HPW_ERRORS_FREED_AT,
+	HPW_ERRORS_ALLOCATED_BY,
+	HPW_ERRORS_FREED_BY,
+	HPW_ERRORS_ALLOC_KIND,
+	HPW_ERRORS_FREE_KIND,
+	HPW_ERRORS_TEXT_BYTES,
+	HPW_ERRORS_TEXT, /* bytes: HPW_ERRORS_TEXT_BYTES of each row */
+	HPW_ERRORS_COLUMNS
+};
+/* Rows of all ERRORS together, and bytes of a text. */
+#define HPW_ERRORS_MAX 65536u
+#define HPW_ERRORS_TEXT_MAX 47u
+
+/* Keys of a CHECK chunk: key, value, both varints. The last chunk of a file counts. */
+enum hpw_check_key {
+	HPW_CHECK_IS_THERE = 1, /* 1: the library that looks for errors served the program */
+	HPW_CHECK_BACKEND = 2,  /* enum hw_check_backend; from here on as struct hw_check_sums */
+	HPW_CHECK_SEED = 3,
+	HPW_CHECK_BLOCKS = 4,
+	HPW_CHECK_BYTES = 5,
+	HPW_CHECK_GUARDED_BLOCKS = 6,
+	HPW_CHECK_GUARDED_BYTES = 7,
+	HPW_CHECK_STACKS = 8,
+	HPW_CHECK_GUARDED_STACKS = 9,
+	HPW_CHECK_STACKS_UNCOUNTED = 10,
+	HPW_CHECK_REPORTS = 11,
+	HPW_CHECK_DROPPED = 12,
+	HPW_CHECK_LIMITS = 13,
+	HPW_CHECK_LEFT_OUT = 14, /* reports of errors beyond those that the writer keeps */
+	HPW_CHECK_KEYS = 15
+};
 
 /* Kinds of frames, and so of rows of CODE. */
 enum hpw_frame_kind {
@@ -227,7 +279,7 @@ enum hpw_target_key {
 	HPW_TARGET_WALL_START_NS = 7, /* CLOCK_REALTIME at tsc_start */
 	HPW_TARGET_TSC_START = 8,
 	HPW_TARGET_TSC_HZ = 9,        /* measured at the start; SUMMARY has a better pair */
-	HPW_TARGET_MODE = 10,         /* "exact", "aggregate", "sample" */
+	HPW_TARGET_MODE = 10,         /* "exact", "aggregate", "sample", "errors" */
 	HPW_TARGET_WRITER = 11,       /* "heapwise 0.1.0" */
 	HPW_TARGET_SAMPLE_BYTES = 13, /* mode "sample": mean distance of samples */
 	HPW_TARGET_FORKED = 12, /* 1: it began as a copy of its parent, with the parent's blocks */

@@ -252,6 +252,7 @@ struct hw_shm {
 	 * sample_bytes and sample_seed are those of the new mode. What a thread decides after that
 	 * it has seen the number goes to the recording of that mode, and nothing else does. */
 	uint32_t mode_changes;
+	uint32_t errors_only; /* 1: calls of the heap's functions are not recorded, only errors */
 	/* Target. */
 	_Alignas(64) uint32_t nodes; /* next free node number; node 0 is the root */
 	uint32_t lines_more;         /* enum hw_lines_more */
@@ -501,10 +502,12 @@ enum hw_pool_what {
 #define HW_MARK_NAME_WORDS 32u
 /* An HW_R_POOL without a name. */
 #define HW_R_WORDS_POOL 5u
+/* An HW_R_ERROR. */
+#define HW_R_WORDS_ERROR (HW_ERROR_WORDS + 2)
 /* The longest record of all: an HW_R_POOL with a name. */
 #define HW_R_WORDS_LONGEST (HW_MARK_NAME_WORDS + HW_R_WORDS_POOL)
 static_assert(HW_MARK_NAME_WORDS * 8 > HW_MARK_NAME_MAX, "in whole words");
-static_assert(HW_ERROR_WORDS + 2 <= HW_R_WORDS_LONGEST, "an HW_R_ERROR is shorter");
+static_assert(HW_R_WORDS_ERROR <= HW_R_WORDS_LONGEST, "an HW_R_ERROR is shorter");
 static_assert(HW_RING_WORDS_SMALL / 4 > HW_R_WORDS_LONGEST + 8, "it fits the smallest part of one");
 
 /*

@@ -2,6 +2,7 @@
 #include "capture/autostart_session.h"
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "capture/collector/collector.h"
 #include "capture/daemonize.h"
 #include "capture/recording_file.h"
@@ -79,10 +80,10 @@ struct error *autostart_record(
 		return error;
 	caller.session = session.path;
 	const int kept[] = {caller.connection, file.fd, session.socket, session.abstract,
-		session.lock, options->lifeline};
+		session.lock, options->lifeline, options->errors};
 	if (options->on_start)
 		options->on_start(options->on_start_context, caller.pid, session.path);
-	daemonize(&apart, kept, 6);
+	daemonize(&apart, kept, ARRAY_SIZE(kept));
 	daemonize_close_streams(2);
 	struct collector_start start = {.session = session,
 		.control = -1,
@@ -97,6 +98,7 @@ struct error *autostart_record(
 		.dumps = options->dumps,
 		.verdict = options->verdict,
 		.verdict_context = options->verdict_context,
+		.errors = options->errors,
 		.began = began,
 		.first = &caller,
 		.on_first = on_first,

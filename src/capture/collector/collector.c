@@ -20,8 +20,10 @@
 #include "process/proc_info.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -250,6 +252,15 @@ static uint64_t drain_rings(const struct collector *c, struct tracked_process *s
 	return moved;
 }
 
+/* Who reads the pipe too slowly looks at all recordings in the end. */
+static void announce_errors(const struct collector *c, const struct tracked_process *s)
+{
+	char line[TRACKED_FILE_MAX + 2];
+	int n = snprintf(line, sizeof(line), "%s\n", s->file);
+	if (c->start->errors >= 0 && n > 0 && (size_t)n < PIPE_BUF)
+		(void)!write(c->start->errors, line, (size_t)n);
+}
+
 /* Drains a process if it is due. Does its housekeeping then, and as long as it has unwritten
  * records. */
 static uint64_t drain_one(struct collector *c, struct tracked_process *s, uint64_t now)
@@ -258,6 +269,8 @@ static uint64_t drain_one(struct collector *c, struct tracked_process *s, uint64
 		return 0;
 	bool due = now >= s->due_ns || recorder_is_called(s->recorder);
 	uint64_t moved = due ? drain_rings(c, s, now) : 0;
+	if (recorder_take_errors(s->recorder))
+		announce_errors(c, s);
 	collector_dump_if_due(c, s, now);
 	if (now - s->serviced_ns > SERVICE_NS && (due || recorder_has_unwritten(s->recorder))) {
 		s->serviced_ns = now;

@@ -87,6 +87,9 @@ struct collector_start {
 	 * lives as long as this process. */
 	leak_verdict_function *verdict;
 	const void *verdict_context;
+	/* Taken over: a pipe that does not block, to which the name of a recording is written, with
+	 * a newline, when it has an error that it did not have before; -1: nobody wants to know. */
+	int errors;
 	struct clock_pair began;
 	/* Without a launcher: the
 	 * root process, which has said hello already, and is sent the result (an empty message:

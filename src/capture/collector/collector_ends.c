@@ -25,7 +25,8 @@ static enum recording_rank rank_of(
 	uint32_t unseen = HPW_NOTE_OWN_MALLOC | HPW_NOTE_NOT_ATTACHED;
 	bool all_held =
 		t->went_on || (t->found.is_whole && t->found.kinds == 1u << HPW_LEAK_REACHABLE);
-	if (t->wrong_frees || (leaks && t->live_blocks && !all_held) || t->lost || t->write_error ||
+	if (t->wrong_frees || t->program_errors || t->unguarded ||
+		(leaks && t->live_blocks && !all_held) || t->lost || t->write_error ||
 		t->notes & unseen)
 		return RECORDING_HAS_FINDINGS;
 	return small_ended_well(end) || end->kind == HPW_EXIT_MODE ? RECORDING_PLAIN

@@ -67,6 +67,8 @@ static const char *refusal_of_recording(const struct collector *c, const struct 
 	if (mode->tool)
 		return "its functions of another tool (--as) have been told the mode that it "
 		       "began with" OTHERWISE;
+	if (mode->check != MODE_CHECK_OFF)
+		return "its errors are looked for, and are one list" OTHERWISE;
 	if (mode->mappings != MODE_MAPPINGS_OFF)
 		return "with --mmap the new recording would not know what is mapped "
 		       "already" OTHERWISE;

@@ -8,6 +8,7 @@
 #include "base/child.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/util.h"
 #include "capture/collector/collector.h"
 #include "capture/daemonize.h"
 #include "capture/recording_file.h"
@@ -52,7 +53,7 @@ static char **environment_make(const struct launcher *l)
 	size_t count = 0, n = 0;
 	while (environ[count])
 		count++;
-	char **env = calloc(count + 4, sizeof(*env));
+	char **env = calloc(count + 5, sizeof(*env));
 	if (!env)
 		return NULL;
 	const char *preload = getenv("LD_PRELOAD");
@@ -63,11 +64,14 @@ static char **environment_make(const struct launcher *l)
 		asprintf(&env[n + 1], HW_SESSION_ENV "=%s", l->session.path) < 0)
 		return NULL; /* the process is about to give up */
 	n += 2;
+	if (l->options->check && asprintf(&env[n++], HW_CHECK_ENV "=%s", l->options->check) < 0)
+		return NULL;
 	if (l->options->mode.mappings != MODE_MAPPINGS_OFF)
 		env[n++] = (char *)HW_MAPPINGS_ENV "=1";
 	for (size_t i = 0; i < count; i++) {
 		if (strncmp(environ[i], "LD_PRELOAD=", 11) &&
-			strncmp(environ[i], HW_SESSION_ENV "=", strlen(HW_SESSION_ENV) + 1))
+			strncmp(environ[i], HW_SESSION_ENV "=", strlen(HW_SESSION_ENV) + 1) &&
+			strncmp(environ[i], HW_CHECK_ENV "=", strlen(HW_CHECK_ENV) + 1))
 			env[n++] = environ[i];
 	}
 	return env;
@@ -138,6 +142,8 @@ static struct error *target_fork(struct launcher *l)
 	close(failed[1]);
 	free(env[0]);
 	free(env[1]);
+	if (l->options->check)
+		free(env[2]);
 	free(env);
 	return l->target < 0 ? error_errno(ERROR_ENVIRONMENT, why, "can't start a process") : NULL;
 }
@@ -154,8 +160,8 @@ static struct error *file_open(struct launcher *l)
 static int collector_main(struct launcher *l, int control)
 {
 	const int kept[] = {control, l->file.fd, l->session.socket, l->session.abstract,
-		l->session.lock, l->options->lifeline};
-	daemonize(&l->apart, kept, 6);
+		l->session.lock, l->options->lifeline, l->options->errors};
+	daemonize(&l->apart, kept, ARRAY_SIZE(kept));
 	daemonize_close_streams(3);
 	struct collector_start start = {.session = l->session,
 		.control = control,
@@ -171,6 +177,7 @@ static int collector_main(struct launcher *l, int control)
 		.dumps = l->options->dumps,
 		.verdict = l->options->verdict,
 		.verdict_context = l->options->verdict_context,
+		.errors = l->options->errors,
 		.began = l->began};
 	return collector_run(&start);
 }

@@ -31,7 +31,7 @@ static bool may_hide(const struct recorder_totals *t)
  * none that counts in a program that the process went on from. */
 static void count_unnamed(struct session_summary *summary, const struct recorder_totals *t)
 {
-	bool wrong_frees = t->wrong_frees || may_hide(t);
+	bool wrong_frees = t->wrong_frees || t->program_errors || t->unguarded || may_hide(t);
 	bool leaks = t->live_blocks && !t->went_on;
 	summary->end.unnamed_frees += wrong_frees;
 	if (wrong_frees || (leaks && !t->found.is_whole))

@@ -31,8 +31,8 @@ static bool has_more(const struct recorder *r, const struct recorder_totals *t)
 {
 	return t->lost || t->repairs || t->write_error || !t->connected || t->notes || r->error ||
 	       r->stacks_bad || r->blocks_dropped || r->marks || r->own_malloc ||
-	       r->unrecorded.count || t->lost_notices || t->wrong_frees || r->has_search ||
-	       r->mode.kind == MODE_SAMPLE || t->mappings;
+	       r->unrecorded.count || t->lost_notices || t->wrong_frees || t->program_errors ||
+	       t->unguarded || r->has_search || r->mode.kind == MODE_SAMPLE || t->mappings;
 }
 
 bool small_is(const struct tracked_process *process, const struct recorder_end *end,

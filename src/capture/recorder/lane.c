@@ -74,6 +74,10 @@ static inline struct record read_record(const struct merge_lane *lane, uint64_t 
 		if (r.name_bytes > HW_MARK_NAME_MAX)
 			return r;
 		n += (r.name_bytes + 7) / 8;
+	} else if (r.op == HW_R_ERROR) {
+		if (!r.stamped)
+			return r;
+		n += HW_ERROR_WORDS;
 	} else if (r.op == HW_R_PAD) {
 		n = lane->words - (uint32_t)(at & (lane->words - 1));
 	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && r.op != HW_R_STACK &&
@@ -145,7 +149,7 @@ inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64
 static inline bool is_call(uint32_t op)
 {
 	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_ANNOTATION &&
-	       op != HW_R_MARK && op != HW_R_MAP && op != HW_R_UNMAP;
+	       op != HW_R_MARK && op != HW_R_MAP && op != HW_R_UNMAP && op != HW_R_ERROR;
 }
 
 /* Of a mark that the program has set. The name is hostile input: it ends at the first NUL. */
@@ -181,6 +185,19 @@ static void put_pool(const struct merge *merge, const struct merge_lane *lane, u
 }
 
 /* What the words say is checked by who keeps it. */
+static void put_error(const struct merge *merge, const struct merge_lane *lane, uint32_t thread,
+	const struct record *r)
+{
+	union {
+		uint64_t words[HW_ERROR_WORDS];
+		struct hw_error_report report;
+	} copy;
+	for (uint64_t i = 0; i < HW_ERROR_WORDS; i++)
+		copy.words[i] = lane_word(lane, lane->tail + 1 + i);
+	merge->sink.on_error(merge->sink.context, thread, r->number, &copy.report, r->stamp);
+}
+
+/* As put_error(). */
 static void put_mapping(const struct merge *merge, uint32_t thread, const struct record *r)
 {
 	merge->sink.on_mapping(merge->sink.context, thread,
@@ -223,6 +240,8 @@ static inline void emit_record(struct merge *merge, struct merge_lane *lane, con
 		put_mapping(merge, thread, r);
 	else if (r->op == HW_R_POOL && s->on_pool)
 		put_pool(merge, lane, thread, r);
+	else if (r->op == HW_R_ERROR && s->on_error)
+		put_error(merge, lane, thread, r);
 	else if (r->op == HW_R_FORK && s->on_fork)
 		s->on_fork(s->context, thread, r->stamp);
 }

@@ -97,6 +97,10 @@ struct merge_sink {
 	void (*on_mapping)(void *context, uint32_t thread, const struct merge_mapping *mapping);
 	/* Or NULL. */
 	void (*on_pool)(void *context, uint32_t thread, const struct merge_pool *pool);
+	/* Or NULL. An error of the program was found: enum hw_error_kind, or nonsense, as what it
+	 * says of it. */
+	void (*on_error)(void *context, uint32_t thread, uint64_t kind,
+		const struct hw_error_report *report, uint64_t stamp);
 	/* Or NULL. The thread forks; the stamp is the fork's number. */
 	void (*on_fork)(void *context, uint32_t thread, uint64_t stamp);
 	/*

@@ -19,6 +19,13 @@ enum mode_mappings {
 	MODE_MAPPINGS_ONLY, /* MODE_EXACT: and of the heap nothing */
 };
 
+/* Whether errors are looked for (`heapwise check`). */
+enum mode_check {
+	MODE_CHECK_OFF,
+	MODE_CHECK_TOO,  /* beside the heap */
+	MODE_CHECK_ONLY, /* MODE_EXACT: and of the heap nothing */
+};
+
 struct mode {
 	enum mode_kind kind;
 	uint64_t sample_bytes;       /* MODE_SAMPLE: mean distance of samples in bytes; else 0 */
@@ -29,6 +36,7 @@ struct mode {
 	bool free_stacks;            /* not MODE_SAMPLE: stacks of frees are recorded, too */
 	enum mode_mappings mappings; /* whole in each mode */
 	const char *tool;            /* the one of --as, static; NULL: none */
+	enum mode_check check;       /* likewise */
 };
 
 #define MODE_SAMPLE_BYTES 524288u

@@ -53,6 +53,8 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 		features |= HPW_FEATURE_CODE;
 	if (start->mode.mappings == MODE_MAPPINGS_ONLY)
 		features |= HPW_FEATURE_NO_HEAP;
+	if (start->mode.check == MODE_CHECK_ONLY)
+		features |= HPW_FEATURE_NO_HEAP | HPW_FEATURE_ERRORS_ONLY;
 	r->features = features;
 	struct error *error = writer_open(&r->writer, start->file, start->file_name, features);
 	if (error)
@@ -118,6 +120,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	code_names_init(&r->code_names);
 	unrecorded_init(&r->unrecorded);
 	bad_frees_init(&r->bad_frees, r->mode.free_stacks, r->forked);
+	program_errors_init(&r->errors);
 	mappings_init(&r->mappings);
 	live_table_init(&r->live);
 	moving_init(&r->moving);
@@ -174,6 +177,7 @@ void recorder_destroy(struct recorder *recorder)
 	code_names_deinit(&recorder->code_names);
 	unrecorded_deinit(&recorder->unrecorded);
 	bad_frees_deinit(&recorder->bad_frees);
+	program_errors_deinit(&recorder->errors);
 	recorder_reset_end(recorder->before);
 	samples_deinit(&recorder->samples);
 	mappings_deinit(&recorder->mappings);
@@ -284,6 +288,7 @@ void recorder_service(struct recorder *recorder)
 	}
 	look_at_memory(recorder);
 	recorder_flush(recorder);
+	recorder_write_errors(recorder, false);
 	recorder_look_at_mappings(recorder, false);
 	recorder_write_mappings(recorder);
 	if (due)
@@ -319,6 +324,8 @@ static void fill_totals(
 		.file_bytes = r->writer.offset,
 		.threads = t->threads_seen,
 		.wrong_frees = wrong_frees(r),
+		.program_errors = r->errors.reports,
+		.unguarded = r->mode.check != MODE_CHECK_OFF && !recorder_is_guarded(r),
 		.stopped_ns = recorder_stopped_ns(r),
 		.mapped_bytes = r->mappings.mapped_bytes,
 		.mapped_peak_bytes = r->mappings.peak_bytes,
@@ -365,6 +372,7 @@ void recorder_finish(
 	recorder_flush(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_bad_frees(r, true);
+	recorder_write_errors(r, true);
 	recorder_write_mappings(r);
 	struct footer_summary s = recorder_write_counters(r, end);
 	recorder_write_code_names(r);

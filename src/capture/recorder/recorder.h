@@ -9,6 +9,7 @@
 #include "capture/collector/clock_pair.h"
 #include "capture/dumps/dump_trigger.h"
 #include "capture/dumps/heap_pages.h"
+#include "capture/errors/program_errors.h"
 #include "capture/keep.h"
 #include "capture/leak_verdict.h"
 #include "capture/leaks/check_starts.h"
@@ -116,15 +117,19 @@ struct recorder {
 	struct code_names code_names;
 	struct unrecorded_list unrecorded; /* filled by the collector */
 	struct bad_frees bad_frees;
-	struct mappings mappings; /* empty unless they are recorded */
-	struct resident resident; /* likewise */
-	uint32_t stacks_end;      /* one more than the largest number in the file */
-	uint64_t stacks_bad;      /* invalid numbers of stacks */
-	uint64_t blocks_dropped;  /* for lack of memory: the counters are not exact any more */
-	uint32_t in_flight;       /* at the end: events that were begun and never completed */
-	int instructions;         /* see instructions.h; -1: not counted */
-	bool stopped;             /* allocations are not recorded now */
-	uint64_t stop_count;      /* how often they were not */
+	struct program_errors errors;
+	bool errors_came;                   /* see recorder_take_errors() */
+	struct hw_check_sums check_written; /* as the last chunk CHECK has them */
+	uint64_t left_out_written;          /* likewise */
+	struct mappings mappings;           /* empty unless they are recorded */
+	struct resident resident;           /* likewise */
+	uint32_t stacks_end;                /* one more than the largest number in the file */
+	uint64_t stacks_bad;                /* invalid numbers of stacks */
+	uint64_t blocks_dropped; /* for lack of memory: the counters are not exact any more */
+	uint32_t in_flight;      /* at the end: events that were begun and never completed */
+	int instructions;        /* see instructions.h; -1: not counted */
+	bool stopped;            /* allocations are not recorded now */
+	uint64_t stop_count;     /* how often they were not */
 	uint64_t stop_began_ns, stopped_ns; /* the last time; all earlier ones together */
 	uint64_t resumed_ns;                /* when the last one ended; 0: none has */
 	uint64_t resets;                    /* how often the sums of dumps began anew */
@@ -158,12 +163,13 @@ struct recorder_end {
 struct recorder_totals {
 	uint64_t events, lost, repairs, allocations, allocated_bytes, frees, failed, live_blocks,
 		live_bytes, temporary, peak_bytes, peak_ns, duration_ns, file_bytes, threads;
-	uint64_t wrong_frees;  /* where blocks were freed twice, or wrongly; or how many, if that is
-				  more */
-	uint64_t stopped_ns;   /* that allocations were not recorded */
-	uint64_t lost_notices; /* programs that it started, or that went on as it, unrecorded, of
-			     which only the number is known */
-	uint64_t memory_bytes; /* the collector's largest resident size */
+	uint64_t wrong_frees; /* where blocks were freed twice, or wrongly; or how many, if that is
+				 more */
+	uint64_t program_errors; /* reports of errors, equal ones too */
+	uint64_t stopped_ns;     /* that allocations were not recorded */
+	uint64_t lost_notices;   /* programs that it started, or that went on as it, unrecorded, of
+			       which only the number is known */
+	uint64_t memory_bytes;   /* the collector's largest resident size */
 	uint64_t mapped_bytes, mapped_peak_bytes; /* by the program, now and at most */
 	uint64_t mappings;                        /* changes of these */
 	uint32_t connected;   /* 1: the program loaded the runtime and answered */
@@ -174,6 +180,7 @@ struct recorder_totals {
 			       * recording, since its mode was changed */
 	uint32_t is_sampled;  /* 1: the figures are of samples */
 	uint32_t is_changed;  /* 1: it ended with a change of its mode */
+	uint32_t unguarded;   /* 1: errors were to be looked for, but the library was not there */
 	struct leak_found found;
 	char message[256];
 };
@@ -198,6 +205,14 @@ bool recorder_is_called(const struct recorder *recorder);
 
 /* Returns whether the rings fill slowly, since so few blocks are sampled. */
 bool recorder_is_slow(const struct recorder *recorder);
+
+/* Returns whether an error that differs from all before has come since the last call; it is in the
+ * file. */
+bool recorder_take_errors(struct recorder *recorder);
+
+/* Returns whether the library of `heapwise check` serves the process: it knows every invalid free.
+ */
+bool recorder_is_guarded(const struct recorder *recorder);
 
 /* Returns whether something was taken from the rings that is not in the file yet. */
 bool recorder_has_unwritten(const struct recorder *recorder);

@@ -36,6 +36,8 @@ uint32_t recorder_want_stack(struct recorder *r, uint32_t stack);
 void recorder_on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
 	uint32_t stack, uint64_t size, uint64_t stamp);
 void recorder_on_pool(void *context, uint32_t thread, const struct merge_pool *pool);
+void recorder_on_error(void *context, uint32_t thread, uint64_t kind,
+	const struct hw_error_report *report, uint64_t stamp);
 /* `block` (NULL: none known at `address`) has been given back and is no longer in the table. */
 void recorder_free_block(struct recorder *r, uint32_t thread, uint64_t address,
 	const struct live_entry *block, enum hw_free_kind kind, uint64_t stamp);
@@ -82,6 +84,9 @@ void recorder_flush(struct recorder *r);
 void recorder_write_unrecorded(struct recorder *r, bool end);
 /* Writes wrong frees; at the end also those whose stack has not come yet. */
 void recorder_write_bad_frees(struct recorder *r, bool end);
+/* Writes how often errors came again, and what was looked at, if that has changed or it is the end.
+ */
+void recorder_write_errors(struct recorder *r, bool end);
 /* Takes all that happened before the stamp, or what can be had of it in a short while. */
 void recorder_drain_until(struct recorder *r, uint64_t stamp);
 /* Adds what a thread says that it has mapped or unmapped. */

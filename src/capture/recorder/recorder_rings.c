@@ -63,6 +63,7 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	r->shm->sample_seed = r->mode.seed;
 	r->shm->free_stacks = r->mode.free_stacks;
 	r->shm->mappings = r->mode.mappings;
+	r->shm->errors_only = r->mode.check == MODE_CHECK_ONLY;
 	r->shm->nodes = 1;
 	r->shm->modules = 1;
 	r->shm->awaited = start->awaited ? start->target_pid : 0;

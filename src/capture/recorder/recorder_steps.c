@@ -201,7 +201,8 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		r->tally.unknown_frees++;
 		account_unknown_free(&r->tally.threads[thread].calls);
 		e.special_kind = kind == HW_FREE ? -1 : (int)kind;
-		bad_frees_unknown(&r->bad_frees, address, thread, kind, stamp);
+		if (!recorder_is_guarded(r))
+			bad_frees_unknown(&r->bad_frees, address, thread, kind, stamp);
 	} else {
 		bool mismatched = false;
 		kind = kind_of_free(r, kind, r->tally.sites[block->site].kind);
@@ -211,7 +212,7 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 			mismatched = !hw_free_is_realloc(kind) || expected != HW_FREE;
 			r->tally.mismatched += mismatched;
 		}
-		if (mismatched)
+		if (mismatched && !recorder_is_guarded(r))
 			bad_frees_mismatch(
 				&r->bad_frees, address, block->site, thread, kind, stamp);
 		else if (r->bad_frees.all)
@@ -519,6 +520,7 @@ void recorder_steps_init(struct recorder *r)
 		.on_mapping = on_mapping,
 		.on_mark = on_mark,
 		.on_pool = recorder_on_pool,
+		.on_error = recorder_on_error,
 		.on_fork = on_fork,
 		.on_run = on_run};
 	merge_init(&r->merge, r->source, &sink);

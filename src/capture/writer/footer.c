@@ -99,7 +99,8 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	}
 	static const char *const modes[] = {
 		[MODE_EXACT] = "exact", [MODE_AGGREGATE] = "aggregate", [MODE_SAMPLE] = "sample"};
-	footer_put_text(ret, HPW_TARGET_MODE, modes[start->mode.kind]);
+	bool only_errors = start->mode.check == MODE_CHECK_ONLY;
+	footer_put_text(ret, HPW_TARGET_MODE, only_errors ? "errors" : modes[start->mode.kind]);
 	if (start->mode.sample_bytes)
 		put_number(ret, HPW_TARGET_SAMPLE_BYTES, start->mode.sample_bytes);
 	if (start->mode.mappings)

@@ -159,7 +159,8 @@ struct recording_options {
 };
 
 #define RECORDING_OPTIONS_DEFAULT                                                                  \
-	((struct recording_options){.launch = {.children = COLLECTOR_CHILDREN_ALL, .lifeline = -1}})
+	((struct recording_options){                                                               \
+		.launch = {.children = COLLECTOR_CHILDREN_ALL, .lifeline = -1, .errors = -1}})
 
 /* Takes the option that options_next() has just given. False: it is none of these. */
 bool recording_options_take(struct recording_options *options, int id, const char *argument);

@@ -161,6 +161,18 @@ static inline uint32_t rt_put_mark(uint64_t *w, uint32_t bytes, const uint64_t *
 	return n;
 }
 
+/* Writes the HW_R_WORDS_ERROR words of an error; returns how many. */
+static inline uint32_t rt_put_error(
+	uint64_t *w, enum hw_error_kind kind, const struct hw_error_report *report)
+{
+	const uint64_t *words = (const uint64_t *)(const void *)report;
+	w[0] = HW_R_ERROR | HW_R_STAMPED | (uint64_t)kind << 8;
+	for (uint32_t i = 0; i < HW_ERROR_WORDS; i++)
+		w[1 + i] = words[i];
+	w[1 + HW_ERROR_WORDS] = sys_tsc_fenced();
+	return HW_R_WORDS_ERROR;
+}
+
 /* What an HW_R_POOL says. */
 struct rt_pool_words {
 	enum hw_pool_what what;

@@ -8,6 +8,7 @@
 #define RUNTIME_EVENT_FRAME_H
 
 #include "runtime/core/extent.h"
+#include "runtime/preload/events.h"
 #include "runtime/preload/process.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
@@ -30,6 +31,9 @@ void *rt_event_end_dropped(struct rt_thread *t, void *result);
 
 /* Ends an event that went elsewhere than to a ring of its own. */
 void rt_event_end_elsewhere(uint64_t sp);
+
+/* Walks a stack with a walk that no thread owns. Returns false if another one uses it. */
+bool rt_event_walk_apart(struct rt_process *p, struct rt_caller caller, uint32_t *ret);
 
 static inline void rt_event_end(void)
 {

@@ -172,20 +172,27 @@ void rt_event_mapping_begin(
 	}
 }
 
-/* The thread's own walk keeps what its latest event has found. */
-static uint32_t stack_of_mapping(struct rt_process *p, struct rt_thread *t, struct rt_caller c)
+bool rt_event_walk_apart(struct rt_process *p, struct rt_caller c, uint32_t *ret)
 {
-	if (!rt_lock_try(&p->mapping_lock)) {
-		t->last_address = 0;
-		return rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
-	}
+	if (!rt_lock_try(&p->mapping_lock))
+		return false;
 	rt_walk_forget(&p->mapping_walk);
 	p->mapping_walk.readable_low = p->mapping_walk.readable_high = 0;
 	if (sys_no_calls())
 		rt_walk_trust(&p->mapping_walk, c.sp, sys_thread_pointer());
-	uint32_t stack = rt_unwind(&p->unwinder, &p->mapping_walk, c.pc, c.sp, c.rbp);
+	*ret = rt_unwind(&p->unwinder, &p->mapping_walk, c.pc, c.sp, c.rbp);
 	rt_unlock(&p->mapping_lock);
-	return stack;
+	return true;
+}
+
+/* The thread's own walk keeps what its latest event has found. */
+static uint32_t stack_of_mapping(struct rt_process *p, struct rt_thread *t, struct rt_caller c)
+{
+	uint32_t stack;
+	if (rt_event_walk_apart(p, c, &stack))
+		return stack;
+	t->last_address = 0;
+	return rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
 }
 
 void rt_event_mapping_end(

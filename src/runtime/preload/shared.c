@@ -310,6 +310,21 @@ void rt_shared_mark(
 	shared_end(p);
 }
 
+bool rt_shared_error(struct rt_process *p, uint32_t changes, enum hw_error_kind kind,
+	const struct hw_error_report *report, uint64_t sp)
+{
+	uint32_t tid;
+	struct rt_thread *t = shared_begin(p, changes, sp, &tid);
+	if (!t)
+		return false;
+	t->impatient = HW_LOST_STALLED;
+	uint64_t *w = shared_reserve(t, HW_R_WORDS_ERROR, tid);
+	if (w)
+		rt_ring_publish(t, 1 + rt_put_error(w, kind, report));
+	shared_end(p);
+	return w;
+}
+
 void rt_shared_pool(struct rt_process *p, uint32_t changes, const struct rt_pool_words *pool,
 	struct rt_caller c)
 {

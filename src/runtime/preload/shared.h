@@ -50,6 +50,13 @@ void rt_shared_annotate(struct rt_process *p, uint32_t changes, enum hw_annotati
 void rt_shared_mark(
 	struct rt_process *p, uint32_t changes, uint32_t bytes, const uint64_t *name, uint64_t sp);
 
+/*
+ * Records an error (check_bridge.h). It waits for room even in a handler: nobody reports it again.
+ * Returns whether there was any.
+ */
+bool rt_shared_error(struct rt_process *p, uint32_t changes, enum hw_error_kind kind,
+	const struct hw_error_report *report, uint64_t sp);
+
 /* Does what rt_event_pool() does. */
 void rt_shared_pool(struct rt_process *p, uint32_t changes, const struct rt_pool_words *pool,
 	struct rt_caller caller);

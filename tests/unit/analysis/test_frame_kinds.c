@@ -118,7 +118,7 @@ CASE(version, "a recording with such frames needs a reader that knows them, othe
 	_cleanup_free_ uint8_t *bytes = mixed_frames_record((struct mixed_change){0}, &len);
 	const struct hpw_header *header = (const struct hpw_header *)bytes;
 	CHECK_U64(header->version_major, 1);
-	CHECK_U64(header->version_minor, 2);
+	CHECK_U64(header->version_minor, 3);
 	CHECK_U64(header->required_features, HPW_FEATURE_CODE);
 }
 
