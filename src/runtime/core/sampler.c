@@ -37,13 +37,14 @@ void rt_sampler_prepare(struct rt_sampler *sampler, uint64_t *filter, uint64_t *
 
 void rt_sampler_clear(struct rt_sampler *s)
 {
+	/* Atomic, so that no call of memset comes of it. */
 	for (uint32_t level = 0; s->places && level <= s->level; level++) {
 		uint64_t *table = table_of(s, level);
 		for (uint32_t i = 0; i < places_of(level); i++)
-			table[i] = 0;
+			__atomic_store_n(&table[i], 0, __ATOMIC_RELAXED);
 	}
 	for (uint32_t i = 0; i < RT_FILTER_CLASSES; i++)
-		s->counts[i] = 0;
+		__atomic_store_n(&s->counts[i], 0, __ATOMIC_RELAXED);
 	s->level = s->used = 0;
 	rt_sampler_prepare(s, s->filter, s->places);
 }
