@@ -193,6 +193,20 @@ static void put_mark(struct script *s)
 	put(s, stamp(s));
 }
 
+/* An error; a kind with its highest bit set: without a stamp. What is not given is 0. */
+static void put_error(struct script *s)
+{
+	uint64_t words[HW_ERROR_WORDS] = {0};
+	uint8_t kind = byte(s), given = byte(s) % (HW_ERROR_WORDS + 1);
+	for (unsigned i = 0; i < given; i++)
+		words[i] = number(s);
+	make_room_for(s, HW_R_WORDS_ERROR);
+	put(s, HW_R_ERROR | (kind & 0x80 ? 0u : HW_R_STAMPED) | (uint64_t)(kind & 0x7f) << 8);
+	for (unsigned i = 0; i < HW_ERROR_WORDS; i++)
+		put(s, words[i]);
+	put(s, stamp(s));
+}
+
 /* What was mapped or unmapped; a kind with its highest bit set: without a stamp. */
 static void put_mapped(struct script *s)
 {
@@ -281,7 +295,7 @@ static void tend(struct script *s)
 
 static void (*const commands[])(struct script *s) = {choose_ring, claim, publish, put_alloc,
 	put_free, put_realloc, put_failed, put_other, put_raw, skip_lap, set_head, set_ring,
-	set_header, set_node, set_module, set_string, drain, tend, put_mark, put_mapped};
+	set_header, set_node, set_module, set_string, drain, tend, put_mark, put_mapped, put_error};
 
 static void check_file(int fd)
 {
@@ -307,6 +321,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			settings & 2 ? 1000 : 3000000000u, /* "busy for long" comes soon, or not */
 		.began = now,
 		.mode.mappings = settings & 16 ? MODE_MAPPINGS_TOO : MODE_MAPPINGS_OFF,
+		.mode.check = settings & 32 ? MODE_CHECK_TOO : MODE_CHECK_OFF,
 		.file = own,
 		.file_name = "rings",
 	};

@@ -8,7 +8,7 @@ import os
 
 COMMANDS = ["ring", "claim", "publish", "alloc", "free", "realloc", "failed", "other", "raw", "lap",
             "head", "set_ring", "set_header", "node", "module", "string", "drain", "tend",
-            "mark", "mapped"]
+            "mark", "mapped", "error"]
 STAMPED, SAME_FRAME = 0x80, 0x40
 TIME, LOST, FOREIGN, NAME = range(4)
 SHARED = 10
@@ -55,6 +55,15 @@ def other(what, value, *more):
 
 def mapped(kind, address, size, stack=0, flags=0, stamp=1):
     return ["mapped", bytes([0x40 | kind]), address, stack, flags, size, stamp]
+
+
+def error(kind, *words, stamp=1):
+    """The words of struct hw_error_report, as far as they are not 0."""
+    return ["error", bytes([kind, len(words)]), *words, stamp]
+
+
+def text(name):
+    return [int.from_bytes(name[i:i + 8].encode(), "little") for i in range(0, len(name), 8)]
 
 
 def unmapped(address, size, stamp=1):
@@ -112,6 +121,15 @@ SEEDS = {
     "mappings-far": script(
         21, *TREE, "ring 0", "claim 100", mapped(0, "2^56", 4096), mapped(0, 4096, "-1"), unmapped(4096, "2^56"),
         mapped(2, 1 << 40, 1 << 47, flags=7), mapped(0, 1 << 20, 4096, flags=255), "publish", "drain", "tend"),
+    "errors": script(
+        37, *TREE, "ring 0", "claim 100", alloc(16, 3, 24, stamp=5),
+        error(2, 40, 4, 0, 16, 24, 8 | 3 << 32, 2, 7, 8), error(2, 41, 4, 0, 16, 24, 8 | 3 << 32, 2, 7, 8), "publish",
+        "drain", error(8, 16, 7, 20, 0, 0, 1 | 3 << 32, 0, 0, 0, *text("memcpy")), error(5, 16, 0, 0, 16, 24, 24, 3, 0, 8),
+        "publish", "drain", "tend", "ring %d" % SHARED, other(FOREIGN, 7), error(3, 99, stamp=2), "publish", "drain"),
+    "errors-far": script(
+        37, *TREE, "ring 0", "claim 100", error(1, "-1", "-1", "-1", "-1", "-1", "-1", "-1", "-1", "-1", "-1", "-1",
+        "-1", "-1", "-1", "-1"), error(0, 5), error(99, 5), "publish", "drain", error(12, 5, "-1"), error(2 | 128, 5),
+        "publish", "drain", "tend"),
     "busy": script(
         2, "ring 0", "claim 5", ["set_ring", b"\x01", 77], "ring 1", "claim 6",
         alloc(16, 0, 5, stamp=1), "publish", "drain", "drain", "ring 0", free(16, stamp=1),

@@ -186,6 +186,8 @@ void build_leak_time(struct model *model, size_t record, uint64_t example_ns);
 void build_subtracted(struct model *model, struct model *subtracted);
 /* Says that the source reports errors: there are none until they are added. */
 void build_errors(struct model *model);
+/* Says what was looked at, for errors that `heapwise check` finds; the last call counts. */
+void build_check_coverage(struct model *model, const struct check_coverage *coverage);
 /* Adds an error; strings are copied, first_stack and stack_count of the row are ignored. Stacks are
  * known. */
 struct error *build_program_error(struct model *model, const struct program_error *row,

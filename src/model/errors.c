@@ -30,6 +30,17 @@ const struct error_suppression *model_error_suppressions(
 	return model->error_suppressions.data;
 }
 
+const struct check_coverage *model_check_coverage(const struct model *model)
+{
+	return model->has_check ? &model->check : NULL;
+}
+
+void build_check_coverage(struct model *model, const struct check_coverage *coverage)
+{
+	model->has_check = true;
+	model->check = *coverage;
+}
+
 void build_errors(struct model *model)
 {
 	model->knows_errors = true;

@@ -3,10 +3,31 @@
 #ifndef MODEL_ERRORS_H
 #define MODEL_ERRORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct model;
+
+/* An access that was wrong, or the address of a free that was. */
+struct error_access {
+	bool known; /* else nothing below is */
+	uint64_t address;
+	uint64_t bytes; /* 0: unknown */
+	bool exact;     /* else it were so many bytes at least */
+};
+
+/* The block that the address is in, or next to. */
+struct error_block {
+	bool known;             /* else nothing below is */
+	uint64_t address, size; /* as the program asked for it */
+	bool has_offset;
+	int64_t offset;                  /* of the address, from the block's; may be negative */
+	bool freed;                      /* when the error was made */
+	bool guarded;                    /* inaccessible memory was next to it */
+	uint32_t allocated_at, freed_at; /* struct stack_id; 0: unknown */
+	uint32_t allocated_by, freed_by; /* thread ids; 0: unknown */
+};
 
 struct program_error {
 	const char *kind;                /* in the checker's words: "InvalidRead"; "" if unknown */
@@ -15,7 +36,39 @@ struct program_error {
 	uint32_t tid;                    /* the checker's own number; 0: unknown */
 	uint64_t count;                  /* how often; 1 at least */
 	size_t first_stack, stack_count; /* of model_error_stacks() */
+	struct error_access access;
+	struct error_block block;
+	bool ends; /* the program ended because of it, as the user wanted it */
 };
+
+/* What `heapwise check` looked at. */
+struct check_coverage {
+	bool is_there;       /* errors were looked for; else nothing below is known but left_out */
+	const char *backend; /* static: "madvise", "userfaultfd", "mprotect", "none", "unknown" */
+	uint64_t seed;       /* of the choice of blocks; the same seed repeats it */
+	uint64_t blocks, bytes;                 /* allocated */
+	uint64_t guarded_blocks, guarded_bytes; /* of them, next to inaccessible memory */
+	uint64_t stacks, guarded_stacks; /* different ones that allocated, of which a block was
+					    guarded */
+	uint64_t stacks_uncounted; /* blocks at stacks that are in neither, for lack of room */
+	uint64_t dropped;          /* reports that did not reach the recording */
+	uint64_t left_out;         /* that did, and were different from more than it keeps */
+	uint32_t limits;           /* enum check_limit, or'ed */
+};
+
+/* Why less was guarded than was asked for. */
+enum check_limit {
+	CHECK_LIMIT_BUDGET = 1, /* the CPU budget: the choice can't be repeated exactly */
+	CHECK_LIMIT_SPACE = 2,  /* address space */
+	CHECK_LIMIT_MAPS = 4,   /* vm.max_map_count */
+	CHECK_LIMIT_MEMORY = 8,
+	CHECK_LIMIT_LOCKED = 16,  /* mlockall */
+	CHECK_LIMIT_FORK = 32,    /* guards were lost in a forked child */
+	CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls */
+};
+
+/* Returns what was looked at; NULL if the source is not a recording of `heapwise check`. */
+const struct check_coverage *model_check_coverage(const struct model *model);
 
 /* A stack of an error: first where it happened, then related ones, such as where the block was
  * freed. */

@@ -140,6 +140,7 @@ struct recording {
 	enum recorded_what what;
 	bool mappings;             /* what the program maps was recorded */
 	bool only_mappings;        /* … and nothing of its heap */
+	bool only_errors;          /* nothing was recorded but errors: figures are unknown */
 	struct mapped_sums mapped; /* with `mappings`, unless `what` is RECORDED_MAPPINGS */
 	/* Frames that are not to be shown unless all are, as regular expressions on functions, as
 	 * pprof says it; NULL: none. An allocator's are hidden anyway, unless whole_stacks. */

@@ -123,6 +123,8 @@ struct model {
 	struct leak_group_vec leak_groups; /* parents have smaller numbers */
 	struct leak_record_vec leak_records;
 	bool knows_errors;
+	bool has_check; /* check is known */
+	struct check_coverage check;
 	struct program_error_vec errors;
 	struct error_stack_vec error_stacks;
 	struct error_suppression_vec error_suppressions;

@@ -27,6 +27,11 @@ static struct error *check_known(const struct model *model, enum metric metric)
 	const struct recording *recording = model_recording(model);
 	if (metric == METRICS || metric_is_known(metric, recording))
 		return NULL;
+	if (recording->only_errors)
+		return error_create(ERROR_INPUT,
+			"%s: contains errors only, and no allocations: see 'heapwise report --view "
+			"errors'; 'heapwise check --mode exact' records both",
+			recording->path);
 	if (metric == METRIC_TEMPORARY && recording->sample_bytes)
 		return error_create(ERROR_INPUT,
 			"%s is a sample: temporary allocations are unknown; use --metric "

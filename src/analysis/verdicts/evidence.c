@@ -32,6 +32,9 @@ static unsigned figures_of(enum metric metric)
 	}
 }
 
+/* Of recordings by `heapwise check`. */
+#define ONLY_ERRORS "only errors were recorded, no allocations"
+
 static bool is_not_attached(const struct model *model)
 {
 	return model_recording(model)->not_attached;
@@ -245,6 +248,8 @@ struct evidence evidence_of_metric(
 	const struct model *model, enum metric metric, enum evidence_scope scope)
 {
 	const struct recording *recording = model_recording(model);
+	if (recording->only_errors)
+		return not_known(ONLY_ERRORS);
 	if (!metric_is_known(metric, recording))
 		return not_known(
 			metric == METRIC_TEMPORARY && recording->sample_bytes
@@ -273,6 +278,8 @@ static bool is_all_freed(const struct model *model)
 static const char *why_unsearched(const struct model *model)
 {
 	const struct leak_search *search = model_leak_search(model);
+	if (model_recording(model)->only_errors)
+		return ONLY_ERRORS "; 'heapwise check --leak-check=full' searches too";
 	if (model_recording(model)->no_heap)
 		return "it contains no heap that could be searched";
 	if (model_recording(model)->all_collected)
@@ -371,8 +378,26 @@ unsigned evidence_sure_kinds(const struct model *model, unsigned kinds, bool at_
 	return ret;
 }
 
+/* Returns why errors may be missing in a recording of `heapwise check`; NULL: they are not. */
+static const char *why_unchecked(const struct model *model, const struct check_coverage *coverage)
+{
+	if (!coverage->is_there)
+		return "errors were not looked for: the library of 'heapwise check' did not serve "
+		       "the program";
+	if (coverage->dropped || has_lost_events(model))
+		return "reports of errors were lost";
+	if (lacks_end(model))
+		return "the recording is incomplete: errors may be missing";
+	if (went_on_unrecorded(model))
+		return "the process executed another program, which was not checked";
+	return NULL;
+}
+
 const char *evidence_of_errors(const struct model *model)
 {
+	const struct check_coverage *coverage = model_check_coverage(model);
+	if (coverage)
+		return why_unchecked(model, coverage);
 	const struct recording *recording = model_recording(model);
 	size_t count;
 	const struct program_error *errors = model_errors(model, &count);

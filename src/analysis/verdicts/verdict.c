@@ -475,6 +475,9 @@ static void describe_errors(const struct facts *facts, struct text *text)
 	uint64_t times = 0;
 	for (size_t i = 0; i < facts->error_count; i++)
 		times += facts->errors[i].count;
+	if (facts->recording->only_errors)
+		text_printf(text, "Only errors were recorded, no allocations (heapwise check)%s.\n",
+			facts->error_count ? "" : ": view errors says what was looked at");
 	if (!facts->error_count)
 		return;
 	text_add_counted(text, facts->error_count, "error", "errors");

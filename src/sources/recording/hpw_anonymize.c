@@ -205,6 +205,26 @@ static struct error *rewrite_columns(
 	return error ? error : hpw_anonymize_emit(at, type, &out);
 }
 
+/* ERRORS without the functions that they name: a missing column is one of 0. */
+static struct error *rewrite_errors(struct rewriting *at, const struct hpw_payload *payload)
+{
+	_cleanup_(hpw_out_deinit) struct hpw_out out = {.lost = {.data = NULL}};
+	struct cursor list, data;
+	uint64_t count;
+	struct error *error = open_columns(payload, &count, &list, &data);
+	for (uint64_t i = 0; !error && i < count; i++) {
+		struct column_head head;
+		struct cursor column;
+		const uint8_t *bytes;
+		error = next_column(&list, &data, &head, &column);
+		if (!error && head.number < HPW_ERRORS_TEXT_BYTES)
+			error = cursor_bytes(&column, head.bytes, &bytes);
+		if (!error && head.number < HPW_ERRORS_TEXT_BYTES)
+			buf_bytes(hpw_out_add(&out, head.number), bytes, (size_t)head.bytes);
+	}
+	return error ? error : hpw_anonymize_emit(at, HPW_ERRORS, &out);
+}
+
 /* Tables of rows that have one name each: its length in one column, the bytes in another. */
 static const struct name_table {
 	enum hpw_chunk_type type;
@@ -435,6 +455,8 @@ static struct error *rewrite_chunk(
 		return rewrite_columns(at, type, payload);
 	case HPW_LEAK_SEARCH:
 		return rewrite_search(at, payload);
+	case HPW_ERRORS:
+		return rewrite_errors(at, payload);
 	case HPW_STACKS:
 	case HPW_SITES:
 	case HPW_SITE_STATS:
@@ -447,6 +469,7 @@ static struct error *rewrite_chunk(
 	case HPW_LEAK_RECORDS:
 	case HPW_BAD_FREES:
 	case HPW_MAPPINGS:
+	case HPW_CHECK:
 		return copy_chunk(at, type, payload);
 	default:
 		return NULL;

@@ -375,6 +375,23 @@ static bool sums_up(uint16_t type)
 	return type != HPW_SITE_STATS && type != HPW_SIZES && hpw_footer_takes(type);
 }
 
+/* All figures of a recording that has errors alone. */
+#define UNKNOWN_OF_ERRORS                                                                          \
+	(UNKNOWN_ALLOCATIONS | UNKNOWN_ALLOCATED_BYTES | UNKNOWN_LIVE_BLOCKS |                     \
+		UNKNOWN_LIVE_BYTES | UNKNOWN_PEAK_BLOCKS | UNKNOWN_PEAK_BYTES |                    \
+		UNKNOWN_TEMPORARY | UNKNOWN_FAILED | UNKNOWN_FREES | UNKNOWN_SIZES |               \
+		UNKNOWN_SERIES | UNKNOWN_LIVES | UNKNOWN_EXTREMES | UNKNOWN_SERIES_SITES |         \
+		UNKNOWN_FAILED_SIZE)
+
+static void note_features(const struct reader *reader, struct recording *recording)
+{
+	uint32_t features = reader->file.features;
+	recording->only_errors = features & HPW_FEATURE_ERRORS_ONLY;
+	recording->only_mappings = !recording->only_errors && features & HPW_FEATURE_NO_HEAP;
+	if (recording->only_errors)
+		recording->unknown |= UNKNOWN_OF_ERRORS;
+}
+
 /* Opens the file, and reads all but events. */
 static struct error *read_tables(struct reader *reader)
 {
@@ -389,7 +406,7 @@ static struct error *read_tables(struct reader *reader)
 	if (!error)
 		error = hpw_reader_decode(reader, heap ? hpw_footer_takes : sums_up, into_footer);
 	put_ring(reader);
-	build_recording(reader->model)->only_mappings = reader->file.features & HPW_FEATURE_NO_HEAP;
+	note_features(reader, build_recording(reader->model));
 	return error || !heap ? error : hpw_reader_check_sites(reader);
 }
 
@@ -423,6 +440,10 @@ static struct error *refuse_class(const struct reader *reader)
 {
 	const struct recording *recording = build_recording(reader->model);
 	const char *name = reader->input->name;
+	if (recording->only_errors)
+		return error_create(ERROR_INPUT,
+			"%s: contains errors only, neither a heap nor mappings (heapwise check)",
+			name);
 	bool both = reader->class == SOURCE_HEAP_AND_MAPPINGS;
 	if ((both || reader->class == SOURCE_HEAP) && recording->only_mappings)
 		return error_create(ERROR_INPUT,

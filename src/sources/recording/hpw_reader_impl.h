@@ -7,6 +7,7 @@
 #ifndef SOURCES_HPW_READER_IMPL_H
 #define SOURCES_HPW_READER_IMPL_H
 
+#include "sources/errors/hpw_errors.h"
 #include "sources/events/hpw_block_filter.h"
 #include "sources/events/hpw_journal.h"
 #include "sources/events/hpw_moments.h"
@@ -45,6 +46,7 @@ struct reader {
 	struct hpw_estimate peak; /* as of struct hpw_moments */
 	struct hpw_leaks leaks;
 	struct hpw_bad_frees bad_frees;
+	struct hpw_errors errors;
 	struct hpw_ring ring; /* if it was not closed, or all of it is replayed */
 	bool replayed;
 	size_t good; /* chunks that could be read */

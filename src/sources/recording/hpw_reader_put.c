@@ -351,6 +351,27 @@ static struct error *put_bad_frees(struct reader *reader)
 	return error;
 }
 
+static struct error *into_errors(
+	struct reader *reader, uint16_t type, const struct hpw_payload *payload)
+{
+	return hpw_errors_decode(&reader->errors, type, payload);
+}
+
+/* Where each invalid free is an error, counters of them are no figures of their own. */
+static struct error *put_errors(struct reader *reader)
+{
+	struct recording *recording = build_recording(reader->model);
+	struct hpw_errors *errors = &reader->errors;
+	errors->model = reader->model;
+	struct error *error = hpw_reader_decode(reader, hpw_errors_takes, into_errors);
+	if (errors->guarded) {
+		recording->unknown_frees = recording->mismatched_frees = 0;
+		build_errors(reader->model);
+	}
+	hpw_errors_deinit(errors);
+	return error;
+}
+
 static struct error *put_range(struct reader *reader)
 {
 	const struct range *range = &build_recording(reader->model)->range;
@@ -387,6 +408,8 @@ struct error *hpw_reader_put(struct reader *reader)
 	if (!error && reader->span.to_step == UINT64_MAX && !reader->choice.wanted)
 		error = put_leaks(reader);
 	if (!error && !reader->query)
+		error = put_errors(reader);
+	if (!error && !reader->query && !build_recording(reader->model)->only_errors)
 		error = put_bad_frees(reader);
 	if (!error && reader->query)
 		error = put_range(reader);

@@ -291,8 +291,7 @@ static struct error *decode_code(struct hpw_tables *tables, const struct hpw_pay
 	return hpw_code_decode(&tables->code, tables->model, payload);
 }
 
-/* The kinds of a recording in the model's words. A number of a newer writer is not known. */
-static enum alloc_kind hpw_tables_kind_of(uint8_t stored)
+enum alloc_kind hpw_tables_kind_of(uint8_t stored)
 {
 	static const enum alloc_kind kinds[HW_ALLOC_KINDS] = {
 		[HW_MALLOC] = KIND_MALLOC,

@@ -26,6 +26,9 @@ struct hpw_tables {
 
 void hpw_tables_deinit(struct hpw_tables *tables);
 
+/* Returns the kind of a recording in the model's words. A number of a newer writer is not known. */
+enum alloc_kind hpw_tables_kind_of(uint8_t stored);
+
 /* True if chunks of this type are decoded here. */
 bool hpw_tables_has(uint16_t type);
 struct error *hpw_tables_decode(

@@ -281,6 +281,11 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	const struct recording *recording = model_recording(model);
+	if (recording->only_errors)
+		return error_create(ERROR_INPUT,
+			"%s: contains errors only, and no leak search: see 'heapwise report --view "
+			"errors'; 'heapwise check --leak-check=full' has both",
+			recording->path);
 	if (recording->unknown & UNKNOWN_LIVE_BLOCKS && !model_leak_search(model))
 		return error_create(ERROR_INPUT, "%s: %s files contain no leak information",
 			recording->path, recording->source);

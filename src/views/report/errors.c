@@ -6,10 +6,12 @@
 
 #include "base/json.h"
 #include "model/errors.h"
+#include "views/report/coverage.h"
 #include "views/report/errors.h"
 #include "views/report/figure_text.h"
 #include "views/report/member_columns.h"
 #include "views/report/page.h"
+#include "views/report/recorded_columns.h"
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
 #include "views/stacks/frames.h"
@@ -130,15 +132,76 @@ static const struct table_type stack_type = {.name = "stacks",
 	.cell = errors_stack_cell,
 	.gist = errors_stack_gist};
 
-enum { KIND, WHAT, COUNT, TID, THREAD, STACKS };
+static const struct column access_columns[] = {ADDRESS_OF(error_access, address, "its first byte"),
+	MEMBER_AS("bytes", COLUMN_INTEGER, UNIT_BYTES, error_access, bytes,
+		"how many; null where nobody knows", .zero_unknown = true),
+	FLAG_OF(error_access, exact, "false: `bytes` or more"), COLUMNS_END};
+static const struct table_type access_type = {
+	.columns = access_columns, .row_bytes = sizeof(struct error_access)};
+
+enum { ADDRESS, SIZE, OFFSET, FREED, GUARDED, ALLOCATED_AT, FREED_AT, ALLOCATED_BY, FREED_BY };
+static const struct column block_columns[] = {
+	[ADDRESS] = ADDRESS_OF(error_block, address, "as the program got it"),
+	[SIZE] = BYTES_OF(error_block, size, "as the program asked for"),
+	[OFFSET] = {"offset", COLUMN_SIGNED, UNIT_BYTES,
+		.says = "of the address from the block's: negative before the block, `size` and "
+			"more after it; null of errors without an address"},
+	[FREED] = FLAG_OF(error_block, freed, "whether it was free then"),
+	[GUARDED] = FLAG_OF(error_block, guarded, "whether inaccessible memory was next to it"),
+	[ALLOCATED_AT] = {"allocated_at", COLUMN_TABLE, .says = "the stack; empty: not known",
+		.nested = &plain_frame_type},
+	[FREED_AT] = {"freed_at", COLUMN_TABLE, .says = "the stack; empty: not known, or not freed",
+		.nested = &plain_frame_type},
+	[ALLOCATED_BY] = MEMBER_AS("allocated_by", COLUMN_INTEGER, UNIT_NONE, error_block,
+		allocated_by, "id of the thread; null: not known", .zero_unknown = true),
+	[FREED_BY] = MEMBER_AS("freed_by", COLUMN_INTEGER, UNIT_NONE, error_block, freed_by,
+		"likewise", .zero_unknown = true),
+	COLUMNS_END};
+
+/* The block of an error, and frames of one of its stacks. */
+struct error_block_row {
+	const struct errors_shown *shown;
+	const struct error_block *block;
+	struct frame_vec *frames;
+};
+
+static void errors_block_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct error_block_row *at = context;
+	(void)row;
+	if (column == OFFSET) {
+		ret->signed_number = at->block->offset;
+		ret->state = at->block->has_offset ? CELL_KNOWN : CELL_UNKNOWN;
+	} else if (column == ALLOCATED_AT || column == FREED_AT) {
+		uint32_t stack = column == FREED_AT ? at->block->freed_at : at->block->allocated_at;
+		bool known = stack && errors_frames(at->shown, stack, at->frames);
+		ret->built.failed |= stack && !known;
+		ret->nested = (struct table){&plain_frame_type, at->frames->data,
+			known ? at->frames->len : 0, .limit = TABLE_NO_LIMIT};
+	} else {
+		table_member(&block_columns[column], at->block, ret);
+	}
+}
+
+static const struct table_type block_type = {.columns = block_columns, .cell = errors_block_cell};
+
+enum { KIND, WHAT, COUNT, TID, THREAD, ENDS, ACCESS, BLOCK, STACKS };
 static const struct column columns[] = {
 	[KIND] = WORD_OF(program_error, kind,
-		"as the checker calls it; of recordings `DoubleFree`, `InvalidFree` or "
-		"`MismatchedFree`"),
+		"as the checker calls it; of recordings memcheck's names, and `DoubleFree`"),
 	[WHAT] = WORD_OF(program_error, what, "as a sentence; may be empty"),
 	[COUNT] = COUNT_OF(program_error, count, "how often it came"),
 	[TID] = NUMBER_OF(program_error, tid, "of the thread"),
 	[THREAD] = WORD_OF(program_error, thread, "its name; may be empty"),
+	[ENDS] = FLAG_AS("ends_program", program_error, ends,
+		"whether the program ended because of it, as `--errors=first` wants it"),
+	[ACCESS] = {"access", COLUMN_RECORD,
+		.says = "the access, or the address that was freed; null: not known, as of other "
+			"checkers",
+		.nested = &access_type},
+	[BLOCK] = {"block", COLUMN_RECORD,
+		.says = "the block that the address is in or next to; null: not known",
+		.nested = &block_type},
 	[STACKS] = {"stacks", COLUMN_TABLE,
 		.says = "where it was made first, then what else the checker knows",
 		.nested = &stack_type},
@@ -147,7 +210,8 @@ static const struct column columns[] = {
 /* The context of errors is what comes first in this. */
 struct error_rows {
 	struct errors_shown shown;
-	struct error_stack_rows *stacks; /* of the error that is laid out; NULL: for people */
+	struct error_stack_rows *stacks; /* of the error that is laid out */
+	struct error_block_row *block;   /* likewise */
 };
 
 static void errors_cell_of(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -155,8 +219,20 @@ static void errors_cell_of(const void *context, size_t row, unsigned column, str
 	const struct error_rows *rows = context;
 	const struct program_error *error = error_of(&rows->shown, row);
 	size_t count;
+	if (column == ACCESS && error->access.known) {
+		cell_take_record(ret, &access_type, &error->access);
+		return;
+	}
+	if (column == BLOCK && error->block.known) {
+		rows->block->block = &error->block;
+		cell_take_record(ret, &block_type, rows->block);
+		return;
+	}
 	if (column != STACKS) {
-		table_member(&columns[column], error, ret);
+		if (column == ACCESS || column == BLOCK)
+			ret->state = CELL_UNKNOWN;
+		else
+			table_member(&columns[column], error, ret);
 		return;
 	}
 	rows->stacks->stacks = model_error_stacks(rows->shown.model, &count) + error->first_stack;
@@ -188,18 +264,25 @@ static void count_cell(const void *context, size_t row, unsigned column, struct 
 
 const struct table_type report_errors_count_type = {.columns = count_columns, .cell = count_cell};
 
-void errors_put(const struct errors_shown *shown, struct answer *answer)
+void errors_put_from(const struct errors_shown *shown, size_t first, struct answer *answer)
 {
 	size_t count;
 	struct frame_vec frames;
 	struct error_stack_rows stacks = {.shown = shown, .frames = &frames};
-	const struct error_rows rows = {*shown, &stacks};
+	struct error_block_row block = {.shown = shown, .frames = &frames};
+	const struct error_rows rows = {*shown, &stacks, &block};
 	model_errors(shown->model, &count);
-	const struct table errors = {&report_errors_type, &rows, count, .limit = shown->limit};
+	const struct table errors = {&report_errors_type, &rows, count > first ? count - first : 0,
+		.first = first, .limit = shown->limit};
 	frame_vec_init(&frames);
-	answer_record_of(answer, &report_errors_count_type, shown->model);
 	answer_table(answer, &errors);
 	frame_vec_deinit(&frames);
+}
+
+void errors_put(const struct errors_shown *shown, struct answer *answer)
+{
+	answer_record_of(answer, &report_errors_count_type, shown->model);
+	errors_put_from(shown, 0, answer);
 }
 
 static void add_more(const struct errors_shown *shown, struct text *out)
@@ -250,14 +333,18 @@ void report_errors(const struct page *page, struct answer *answer)
 	const struct table suppressions = {
 		&report_suppressions_type, rows, suppression_count, .limit = TABLE_NO_LIMIT};
 	bool own = !strcmp(model_recording(page->model)->source, "recording");
+	const struct check_coverage *coverage = model_check_coverage(page->model);
 	model_errors(page->model, &count);
 	if (prose)
-		text_add(prose, count ? "\nErrors\n"
-				: own ? "\nNo errors: each free was of a live block, by a function "
-					"that matches. (Other errors are not looked for.)\n"
-				      : "\nNo errors.\n");
+		text_add(prose, count              ? "\nErrors\n"
+				: own && !coverage ? "\nNo errors: each free was of a live block, "
+						     "by a function that matches. (Other errors "
+						     "are not looked for.)\n"
+						   : "\nNo errors.\n");
 	errors_put(&shown, answer);
 	if (prose)
 		add_more(&shown, prose);
+	if (coverage)
+		coverage_put(coverage, answer);
 	answer_table(answer, &suppressions);
 }

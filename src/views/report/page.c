@@ -223,6 +223,17 @@ static struct error *check_known(const struct view *view, const struct model *mo
 			"heap "
 			"or --class mapping",
 			recording->path, view->name);
+	const struct check_coverage *coverage = model_check_coverage(model);
+	if (unknown && recording->only_errors && !view->needs_errors)
+		return error_create(ERROR_INPUT,
+			"%s: contains errors only, so that nothing is known for --view %s; "
+			"'heapwise check --mode exact' records allocations, too",
+			recording->path, view->name);
+	if (unknown && view->needs_errors && coverage && !coverage->is_there)
+		return error_create(ERROR_INPUT,
+			"%s: errors were not looked for: the library of 'heapwise check' did not "
+			"serve the program",
+			recording->path);
 	return unknown ? error_create(ERROR_INPUT, "%s: %s files contain no data for --view %s",
 				 recording->path, recording->source, view->name)
 		       : NULL;

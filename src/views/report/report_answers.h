@@ -26,7 +26,7 @@ void report_rss(const struct page *page, struct answer *answer);
 extern const struct table_type report_inherited_type, report_leaks_type, report_libraries_type,
 	report_top_types[SUMMARY_LISTS], report_sites_type, report_growth_type, report_places_type,
 	report_timeline_type, report_snapshots_type, report_node_type, report_life_types[2],
-	report_reallocs_type, report_errors_count_type, report_errors_type,
+	report_reallocs_type, report_errors_count_type, report_errors_type, report_coverage_type,
 	report_suppressions_type, report_spots_by_type, report_spots_type, report_size_classes_type,
 	report_sizes_type, report_threads_type, report_marks_type, report_rss_moment_type,
 	report_rss_type;

@@ -6,6 +6,7 @@
 #include "views/calltree.h"
 #include "views/compare/change_columns.h"
 #include "views/compare/change_view.h"
+#include "views/errors_view.h"
 #include "views/export.h"
 #include "views/listing.h"
 #include "views/peek.h"
@@ -25,7 +26,7 @@ static const struct table_type *const tables[] = {&report_view_type, &report_tar
 	&report_life_types[0], &report_life_types[1], &report_reallocs_type,
 	&report_size_classes_type, &report_sizes_type, &report_threads_type, &report_marks_type,
 	&report_rss_moment_type, &report_rss_type, &report_errors_count_type, &report_errors_type,
-	&report_suppressions_type, NULL};
+	&report_coverage_type, &report_suppressions_type, NULL};
 static const struct table_type *const parts[] = {&site_type, &frame_type, &plain_frame_type, NULL};
 
 static const struct answer_type report_type = {.schema = "heapwise.report/1",
@@ -69,4 +70,4 @@ static const struct answer_type timeline_type = {.schema = "heapwise.timeline/1"
 
 const struct answer_type *const report_document_types[] = {&report_type, &base_type, &timeline_type,
 	&symbol_files_type, &calltree_answer_type, &callgraph_answer_type, &peek_answer_type,
-	&listing_answer_type, &tree_answer_type, &export_json_type, NULL};
+	&listing_answer_type, &tree_answer_type, &check_answer_type, &export_json_type, NULL};
