@@ -52,6 +52,7 @@ extern const struct command *const commands[];
 const struct command *command_find(const char *name);
 
 extern const struct command command_budget;
+extern const struct command command_check;
 extern const struct command command_collect;
 extern const struct command command_core;
 extern const struct command command_diff;

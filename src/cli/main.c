@@ -14,6 +14,7 @@
 
 const struct command *const commands[] = {
 	&command_run,
+	&command_check,
 	&command_env,
 	&command_report,
 	&command_tree,

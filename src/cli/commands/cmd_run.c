@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise run: a program, started and recorded; its ending is ours. */
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,14 +18,12 @@
 #include "cli/options/recording_options.h"
 #include "cli/options/shims.h"
 #include "cli/pages/page_file.h"
+#include "cli/setup/program_end.h"
 #include "cli/setup/runtime_find.h"
 #include "cli/terminal/message.h"
 #include "process/elf_imports.h"
 #include "process/program.h"
 #include "sources/hpw_unrecorded.h"
-
-/* As env(1): our own failures leave the program's range of statuses alone. */
-enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 /* What the functions are called that programs have for LeakSanitizer, and it for them. */
 #define LSAN_PREFIX "__lsan_"
@@ -396,34 +392,12 @@ static const struct collector_recording *describe_end(
 	return first;
 }
 
-/* Ends as the program did; a second core file would help nobody. */
-static int end_like(int status)
-{
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	int number = WTERMSIG(status);
-	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-	signal(number, SIG_DFL);
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, number);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	raise(number);
-	return 128 + number;
-}
-
 static int cmd_run_refuse(struct error *error, enum program_state state)
 {
 	message_error(error);
 	return state == PROGRAM_NOT_FOUND        ? EXIT_NOT_FOUND
 	       : state == PROGRAM_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE
 						 : EXIT_OURS;
-}
-
-static int describe_not_executed(const char *name, int why)
-{
-	message("%s: %s", name, strerror(why));
-	return why == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 static void describe_leaks_of(
@@ -574,7 +548,7 @@ static int cmd_run_conclude(struct request *request, const struct launch_result 
 {
 	const struct recording_options *recording = &request->recording;
 	if (result->exec_errno)
-		return describe_not_executed(recording->launch.argv[0], result->exec_errno);
+		return program_end_not_executed(recording->launch.argv[0], result->exec_errno);
 	suggest_shim(recording);
 	const struct collector_recording *first =
 		describe_end(result, &recording->launch.dumps, recording->quiet);
@@ -668,7 +642,7 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 	fflush(stderr);
 	int status = result.status;
 	launch_result_deinit(&result);
-	return code >= 0 ? code : end_like(status);
+	return code >= 0 ? code : program_end_like(status);
 }
 
 const struct command command_run = {

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/check/check_summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/evidence.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/util.h"
+#include "views/errors_view.h"
+
+/* Rows that are shown; --output and report --view errors have all. */
+#define ROWS_SHOWN 20u
+
+void check_summary_init(struct check_summary *summary)
+{
+	*summary = (struct check_summary){.processes = 0};
+	check_rows_init(&summary->rows);
+	text_init(&summary->doubts);
+}
+
+void check_summary_deinit(struct check_summary *summary)
+{
+	for (size_t i = 0; i < summary->rows.len; i++)
+		free(summary->rows.data[i].what);
+	check_rows_deinit(&summary->rows);
+	text_deinit(&summary->doubts);
+}
+
+static struct error *add_row(
+	struct check_summary *summary, const struct program_error *error, const char *what)
+{
+	summary->result.errors += error->count;
+	summary->result.different++;
+	summary->result.ended |= error->ends;
+	for (size_t i = 0; i < summary->rows.len; i++) {
+		if (!strcmp(summary->rows.data[i].what, what)) {
+			summary->rows.data[i].count += error->count;
+			return NULL;
+		}
+	}
+	struct check_row row = {.severity = errors_view_severity(error->kind),
+		.count = error->count,
+		.what = strdup(what)};
+	if (row.what && check_rows_push(&summary->rows, row))
+		return NULL;
+	free(row.what);
+	return error_no_memory();
+}
+
+static void add_coverage(struct check_summary *summary, const struct check_coverage *one)
+{
+	struct check_coverage *all = &summary->coverage;
+	summary->processes++;
+	if (!one || !one->is_there) {
+		summary->unserved++;
+		return;
+	}
+	if (!all->is_there) {
+		all->backend = one->backend;
+		all->seed = one->seed;
+	} else if (strcmp(all->backend, one->backend)) {
+		all->backend = "of several kinds";
+	}
+	all->is_there = true;
+	all->limits |= one->limits;
+	uint64_t *const sums[] = {&all->blocks, &all->bytes, &all->guarded_blocks,
+		&all->guarded_bytes, &all->stacks, &all->guarded_stacks, &all->stacks_uncounted,
+		&all->dropped, &all->left_out};
+	const uint64_t parts[] = {one->blocks, one->bytes, one->guarded_blocks, one->guarded_bytes,
+		one->stacks, one->guarded_stacks, one->stacks_uncounted, one->dropped,
+		one->left_out};
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		*sums[i] += parts[i];
+}
+
+static void add_doubt(struct check_summary *summary, const struct model *model)
+{
+	const struct target *target = model_target(model);
+	const char *doubt = evidence_of_errors(model);
+	if (!doubt)
+		return;
+	summary->result.unchecked++;
+	text_add_shown(&summary->doubts,
+		target->command_len ? path_last_part(target->command[0]) : "?", SIZE_MAX);
+	text_printf(&summary->doubts, " (%" PRIu32 "): %s\n", target->pid, doubt);
+}
+
+struct error *check_summary_add(struct check_summary *summary, const struct model *model)
+{
+	size_t count;
+	const struct program_error *errors = model_errors(model, &count);
+	struct errors_view_places *places;
+	struct error *error = errors_view_places_open(model, &places);
+	if (error)
+		return error;
+	for (size_t i = 0; i < count && !error; i++) {
+		_cleanup_(text_deinit) struct text what;
+		text_init(&what);
+		errors_view_place(places, i, &what);
+		error = what.failed ? error_no_memory() : add_row(summary, &errors[i], what.data);
+	}
+	errors_view_places_close(places);
+	add_coverage(summary, model_check_coverage(model));
+	add_doubt(summary, model);
+	return error;
+}
+
+static int by_severity(const void *a, const void *b)
+{
+	const struct check_row *x = a, *y = b;
+	if (x->severity != y->severity)
+		return x->severity < y->severity ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return strcmp(x->what, y->what);
+}
+
+static void add_heading(const struct check_summary *summary, struct text *out)
+{
+	if (!summary->result.errors) {
+		text_add(out, summary->unserved == summary->processes ? "Nothing was checked"
+								      : "No errors were found");
+	} else {
+		text_add_counted(out, summary->result.errors, "error", "errors");
+		if (summary->rows.len != summary->result.errors)
+			text_printf(out, " at %zu place%s", summary->rows.len,
+				summary->rows.len == 1 ? "" : "s");
+	}
+	if (summary->processes > 1) {
+		text_add(out, ", in ");
+		text_add_counted(out, summary->processes, "process", "processes");
+	}
+	text_add(out, summary->rows.len ? ", the worst first:\n" : ".\n");
+}
+
+void check_summary_text(struct check_summary *summary, struct text *out)
+{
+	struct check_rows *rows = &summary->rows;
+	add_heading(summary, out);
+	if (rows->len)
+		qsort(rows->data, rows->len, sizeof(rows->data[0]), by_severity);
+	for (size_t i = 0; i < rows->len && i < ROWS_SHOWN; i++) {
+		text_add(out, "  ");
+		text_add_count(out, rows->data[i].count);
+		text_printf(out, " × %s\n", rows->data[i].what);
+	}
+	if (rows->len > ROWS_SHOWN)
+		text_printf(out, "  … and %zu more places\n", rows->len - ROWS_SHOWN);
+	if (summary->coverage.is_there)
+		errors_view_coverage(&summary->coverage, out);
+	text_add_n(out, summary->doubts.data ? summary->doubts.data : "", summary->doubts.len);
+	text_add(out, "Not looked for: uninitialised values, and accesses outside of variables on "
+		      "stacks or in data.\n");
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise check: a program, run with an allocator that finds its memory errors. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "capture/launch.h"
+#include "cli/check/check_options.h"
+#include "cli/check/check_printer.h"
+#include "cli/commands/leak_report.h"
+#include "cli/setup/program_end.h"
+#include "cli/setup/runtime_find.h"
+#include "cli/terminal/message.h"
+#include "process/program.h"
+
+/* What serves the program, beside libheapwise-rt.so. */
+#define GUARD_LIBRARY "libheapwise-guard.so"
+
+struct checking {
+	struct check_options options;
+	struct leak_report *report; /* NULL: nobody wants a search for leaks */
+	struct text guard;          /* path of the library */
+	char *folder;               /* of recordings that are not kept; NULL: they are */
+	char *pattern;              /* of their names */
+	struct check_printer printer;
+	int log;
+};
+
+static void checking_deinit(struct checking *c)
+{
+	leak_report_destroy(c->report);
+	text_deinit(&c->guard);
+	check_options_deinit(&c->options);
+	free(c->folder);
+	free(c->pattern);
+	if (c->log > STDERR_FILENO)
+		close(c->log);
+}
+
+static int check_wrong(const struct command *command, struct error *error)
+{
+	if (error->code == ERROR_USAGE) {
+		options_wrong(command, "%s", error->message);
+		error_destroy(error);
+	} else {
+		message_error(error);
+	}
+	return EXIT_OURS;
+}
+
+static struct error *check_complete(struct checking *c)
+{
+	struct error *error = check_options_complete(&c->options);
+	const struct leak_check *search = &c->options.recording.launch.leak_check;
+	if (error || (!search->at_exit && !search->at_main_end))
+		return error;
+	return leak_report_create(&c->options.leaks, &c->report);
+}
+
+/* -1: go on; else the exit status. */
+static int check_parse(const struct command *command, int argc, char **argv, struct checking *c)
+{
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	struct error *error = NULL;
+	int id;
+	while (!error && (id = options_next(&options)) > 0)
+		error = check_options_take(&c->options, id, options.argument);
+	if (error)
+		return check_wrong(command, error);
+	if (id < 0)
+		return options.exit_code ? EXIT_OURS : 0;
+	if (options.operand >= argc) {
+		options_wrong(command, "missing PROGRAM");
+		return EXIT_OURS;
+	}
+	error = check_complete(c);
+	if (error)
+		return check_wrong(command, error);
+	c->options.recording.launch.argv = argv + options.operand;
+	return -1;
+}
+
+static struct error *guard_find(const char *runtime, struct text *ret)
+{
+	text_add_n(ret, runtime, (size_t)(strrchr(runtime, '/') + 1 - runtime));
+	text_add(ret, GUARD_LIBRARY);
+	if (ret->failed)
+		return error_no_memory();
+	return access(ret->data, R_OK)
+		       ? error_create(ERROR_ENVIRONMENT,
+				 "can't find %s, which checks programs, next to libheapwise-rt.so: "
+				 "build or install heapwise again",
+				 GUARD_LIBRARY)
+		       : NULL;
+}
+
+/* A name in a pattern of names. */
+static void add_escaped(struct text *text, const char *name)
+{
+	for (; *name; name++) {
+		text_add_char(text, *name);
+		if (*name == '%')
+			text_add_char(text, '%');
+	}
+}
+
+static struct error *folder_create(struct checking *c)
+{
+	const char *parent = getenv("TMPDIR");
+	struct text pattern;
+	if (!parent || *parent != '/')
+		parent = "/tmp";
+	if (asprintf(&c->folder, "%s/heapwise-check-XXXXXX", parent) < 0) {
+		c->folder = NULL;
+		return error_no_memory();
+	}
+	if (!mkdtemp(c->folder)) {
+		struct error *error = error_errno(ERROR_ENVIRONMENT, errno,
+			"can't create a folder in %s for the recording (TMPDIR names another "
+			"place, --output a file)",
+			parent);
+		free(c->folder);
+		c->folder = NULL;
+		return error;
+	}
+	text_init(&pattern);
+	add_escaped(&pattern, c->folder);
+	text_add(&pattern, "/check.hpw");
+	c->pattern = pattern.data;
+	return pattern.failed ? error_no_memory() : NULL;
+}
+
+static struct error *files_prepare(struct checking *c)
+{
+	struct launch_options *launch = &c->options.recording.launch;
+	const char *log = c->options.leaks.log_file;
+	struct error *error = launch->file ? NULL : folder_create(c);
+	if (error)
+		return error;
+	if (!launch->file)
+		launch->file = c->pattern;
+	if (!log)
+		return NULL;
+	c->log = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	return c->log < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't write %s", log) : NULL;
+}
+
+/* Recordings of processes that are still running go on without a name. */
+static void files_remove(const struct checking *c)
+{
+	if (!c->folder)
+		return;
+	DIR *folder = opendir(c->folder);
+	for (const struct dirent *one; folder && (one = readdir(folder));)
+		if (*one->d_name != '.')
+			unlinkat(dirfd(folder), one->d_name, 0);
+	if (folder)
+		closedir(folder);
+	rmdir(c->folder);
+}
+
+/* Processes that are not among those whose errors were shown. */
+static bool describe_others(const struct launch_result *r)
+{
+	const struct collector_end *end = &r->end;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (end->unnamed_frees) {
+		text_add_counted(&text, end->unnamed_frees, "more process", "more processes");
+		text_add(&text, " may have errors that are not shown: with --output=FILE 'heapwise "
+				"report --view errors' shows each");
+		message("%s", text.data ? text.data : "");
+	}
+	text_clear(&text);
+	if (end->living + end->silent) {
+		text_add_counted(&text, end->living + end->silent, "other process is",
+			"other processes are");
+		text_add(&text, " still running: later errors are not shown");
+		message("%s", text.data ? text.data : "");
+	}
+	text_clear(&text);
+	if (end->unrecorded) {
+		text_add_counted(&text, end->unrecorded, "other process that it started was",
+			"other processes that it started were");
+		text_add(&text, " NOT checked (static, set-user-ID, or left out)");
+		message("%s", text.data ? text.data : "");
+	}
+	if (end->message[0])
+		message("%s", end->message);
+	return end->unnamed_frees || end->living || end->silent || end->unrecorded;
+}
+
+/* Says what is wrong with the recording. Returns whether errors may be missing because of that. */
+static bool describe_faults(const struct launch_result *r)
+{
+	if (r->collector != LAUNCH_COLLECTOR_REPORTED) {
+		message(r->collector == LAUNCH_COLLECTOR_STOPPED
+				? "the collector is stopped: errors that it has not seen yet are "
+				  "not shown"
+				: "the collector was killed: errors that it had not seen are not "
+				  "shown");
+		return true;
+	}
+	if (!r->recording_count) {
+		message("nothing was checked: %s",
+			r->end.message[0] ? r->end.message
+					  : "the program ended without loading the runtime");
+		return true;
+	}
+	return describe_others(r);
+}
+
+/* Has the rest shown; fills *ret. Returns whether errors may be missing. */
+static bool check_conclude(
+	struct checking *c, const struct launch_result *r, struct check_result *ret)
+{
+	signal(SIGXFSZ, SIG_IGN); /* the program's limit holds for our words as well */
+	signal(SIGPIPE, SIG_IGN);
+	bool doubt = false;
+	if (r->collector == LAUNCH_COLLECTOR_REPORTED)
+		for (size_t i = 0; i < r->recording_count; i++)
+			check_printer_name(&c->printer, r->recordings[i].file);
+	else if (r->file)
+		check_printer_name(&c->printer, r->file);
+	if (!check_printer_end(&c->printer, ret)) {
+		message("the process that prints errors has ended too early: some are not shown");
+		doubt = true;
+	}
+	doubt |= describe_faults(r) || ret->unchecked;
+	if (ret->ended && !c->options.recording.quiet)
+		message("the program was ended at its first error, as --errors=first says");
+	return doubt;
+}
+
+static bool check_leaks(const struct checking *c, const struct launch_result *r)
+{
+	if (!c->report || r->collector != LAUNCH_COLLECTOR_REPORTED)
+		return false;
+	for (size_t i = 0; i < r->recording_count; i++)
+		leak_report_show(c->report, r->recordings[i].file, c->log, false);
+	return leak_report_fails(c->report);
+}
+
+/* As the program ended, unless --error-exitcode wants another status. */
+static int check_exit(const struct checking *c, int status, bool errors, bool doubt)
+{
+	int wanted = c->options.leaks.error_exitcode;
+	if (wanted == LEAK_NO_EXITCODE || WIFSIGNALED(status))
+		return program_end_like(status);
+	if (errors)
+		return wanted;
+	return doubt && !WEXITSTATUS(status) ? EXIT_OURS : program_end_like(status);
+}
+
+static int check_launch(struct checking *c)
+{
+	struct launch_options *launch_options = &c->options.recording.launch;
+	struct launch_result result;
+	struct check_result found = {.errors = 0};
+	launch_options->errors = c->printer.pipe;
+	struct error *error = launch(launch_options, &result);
+	if (error) {
+		check_printer_end(&c->printer, &found);
+		files_remove(c);
+		message_error(error);
+		return EXIT_OURS;
+	}
+	if (result.exec_errno) {
+		check_printer_end(&c->printer, &found);
+		files_remove(c);
+		return program_end_not_executed(launch_options->argv[0], result.exec_errno);
+	}
+	bool doubt = check_conclude(c, &result, &found);
+	bool leaks = check_leaks(c, &result);
+	files_remove(c);
+	fflush(stderr);
+	int status = result.status;
+	launch_result_deinit(&result);
+	return check_exit(c, status, found.errors || leaks, doubt);
+}
+
+static int check_refuse(struct error *error, enum program_state state)
+{
+	message_error(error);
+	return state == PROGRAM_NOT_FOUND        ? EXIT_NOT_FOUND
+	       : state == PROGRAM_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE
+						 : EXIT_OURS;
+}
+
+static int cmd_check(const struct command *command, int argc, char **argv)
+{
+	hold_standard_streams();
+	_cleanup_(checking_deinit) struct checking c = {.log = STDERR_FILENO};
+	check_options_init(&c.options);
+	text_init(&c.guard);
+	int code = check_parse(command, argc, argv, &c);
+	if (code >= 0)
+		return code;
+	struct launch_options *launch_options = &c.options.recording.launch;
+	_cleanup_free_ char *program = NULL, *image = NULL, *runtime = NULL;
+	enum program_state state;
+	struct error *error = program_find(launch_options->argv[0], &program, &image, &state);
+	if (error)
+		return check_refuse(error, state);
+	error = runtime_find(&runtime);
+	if (!error)
+		error = guard_find(runtime, &c.guard);
+	if (!error)
+		error = files_prepare(&c);
+	if (!error)
+		error = check_printer_start(&c.options, c.log, &c.printer);
+	if (error) {
+		files_remove(&c);
+		message_error(error);
+		return EXIT_OURS;
+	}
+	launch_options->program = program;
+	launch_options->runtime = runtime;
+	launch_options->beside = c.guard.data;
+	return check_launch(&c);
+}
+
+const struct command command_check = {
+	.name = "check",
+	.synopsis = "[--full] [--errors all|first] [--error-exitcode N] [-o FILE] [--] PROGRAM "
+		    "[ARGUMENT…]",
+	.what = "Runs a program and finds its memory errors.",
+	.about =
+		"Finds reads and writes outside of heap blocks and after their free, invalid and "
+		"mismatched frees, and\n"
+		"wrong arguments of libc's functions, in programs as they are built. Each error is "
+		"printed to stderr as\n"
+		"it happens; the program goes on, and at the end there is a summary with what was "
+		"looked at. Without\n"
+		"--full, some blocks of each call stack are guarded, so that the program stays "
+		"fast: errors that\n"
+		"happen to others are found at their free or not at all.\n"
+		"\nThe program keeps its own streams, directory and signals. heapwise exits with "
+		"the program's exit\n"
+		"status, or dies by the same signal; with --error-exitcode=N, the exit status is N "
+		"if there are errors,\n"
+		"and 125 if that can't be decided and the program's own status is 0.\n"
+		"\nNo recording is kept unless --output names one: 'heapwise report --view errors "
+		"FILE' shows its errors\n"
+		"again, and as JSON.\n",
+	.examples = "  heapwise check ./app --fast input.txt\n"
+		    "  heapwise check --full --error-exitcode=1 ./test\n"
+		    "  heapwise check --errors=first --log-file=errors.txt make test\n"
+		    "  heapwise check -o app.hpw --leak-check=full ./app\n",
+	.options = check_option_specs,
+	.stops_at_operand = true,
+	.no_files = true,
+	.run = cmd_check,
+};
