@@ -261,6 +261,6 @@ struct error *check_options_complete(struct check_options *options)
 	options->leaks.of_run = true;
 	options->leaks.quiet = recording->quiet;
 	options->leaks.detail = recording->leak_check;
-	options->leaks.only_leaks = true;
+	options->leaks.no_errors = true;
 	return make_setting(options);
 }

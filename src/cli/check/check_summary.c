@@ -50,14 +50,13 @@ static struct error *add_row(
 	return error_no_memory();
 }
 
-static void add_coverage(struct check_summary *summary, const struct check_coverage *one)
+static void add_coverage(
+	struct check_summary *summary, enum exit_kind exit_kind, const struct check_coverage *one)
 {
 	struct check_coverage *all = &summary->coverage;
-	summary->processes++;
-	if (!one || !one->is_there) {
-		summary->unserved++;
+	summary->processes += exit_kind != EXIT_KIND_EXEC;
+	if (!one || !one->is_there)
 		return;
-	}
 	if (!all->is_there) {
 		all->backend = one->backend;
 		all->seed = one->seed;
@@ -103,7 +102,7 @@ struct error *check_summary_add(struct check_summary *summary, const struct mode
 		error = what.failed ? error_no_memory() : add_row(summary, &errors[i], what.data);
 	}
 	errors_view_places_close(places);
-	add_coverage(summary, model_check_coverage(model));
+	add_coverage(summary, model_target(model)->exit_kind, model_check_coverage(model));
 	add_doubt(summary, model);
 	return error;
 }
@@ -121,8 +120,8 @@ static int by_severity(const void *a, const void *b)
 static void add_heading(const struct check_summary *summary, struct text *out)
 {
 	if (!summary->result.errors) {
-		text_add(out, summary->unserved == summary->processes ? "Nothing was checked"
-								      : "No errors were found");
+		text_add(out, summary->coverage.is_there ? "No errors were found"
+							 : "Nothing was checked");
 	} else {
 		text_add_counted(out, summary->result.errors, "error", "errors");
 		if (summary->rows.len != summary->result.errors)

@@ -22,7 +22,6 @@ struct check_summary {
 	struct check_result result;
 	struct check_coverage coverage; /* of all processes, added up */
 	uint64_t processes;             /* that are in it */
-	uint64_t unserved;              /* processes in which nothing was looked for */
 	struct text doubts;             /* lines: why errors may be missing */
 };
 

@@ -180,7 +180,7 @@ struct error *leak_report_create(const struct leak_options *options, struct leak
 		.verbose = options->verbose,
 		.all_frames = options->all_frames,
 		.errors_only = options->errors_only,
-		.no_errors = options->only_leaks,
+		.no_errors = options->only_leaks || options->no_errors,
 		.quiet = options->quiet,
 		.version = HW_VERSION,
 		.limit = options->limit ? options->limit : default_limit(options),

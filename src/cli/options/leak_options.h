@@ -122,6 +122,7 @@ struct leak_options {
 	bool of_run;     /* at a run's end: of an image that went on by exec no places are listed */
 	bool as_lsan;    /* what LeakSanitizer's options say counts, and only leaks are shown */
 	bool only_leaks; /* only leaks are shown, and nothing if there are none */
+	bool no_errors;  /* errors beside leaks are shown elsewhere */
 	bool show_kinds_given, error_kinds_given;
 };
 

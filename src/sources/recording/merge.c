@@ -280,6 +280,10 @@ static struct error *add_model(struct merge *merge, const struct model *from)
 		return error_create(ERROR_INPUT,
 			"%s: what a program mapped can't be added to a heap of another recording",
 			model_recording(from)->path);
+	if (model_recording(from)->only_errors)
+		return error_create(ERROR_INPUT,
+			"%s: contains errors only, so that it can't be added to other recordings",
+			model_recording(from)->path);
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {add_modules,
 		merge_add_stacks, merge_add_sites, add_threads, add_unrecorded, add_small,
 		merge_add_damage, add_sizes};

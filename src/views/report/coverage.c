@@ -39,14 +39,24 @@ static void add_percent(uint64_t part, uint64_t all, struct text *out)
 	text_printf(out, part && !percent ? " (under 1 %%)" : " (%" PRIu64 " %%)", percent);
 }
 
+/* Blocks are counted now and then: of a program that was killed early none may be. */
+static bool counts_blocks(const struct check_coverage *coverage)
+{
+	return coverage->blocks || !coverage->stacks;
+}
+
 static void add_guarded(const struct check_coverage *coverage, struct text *out)
 {
 	text_add(out, "Guarded ");
-	text_add_count(out, coverage->guarded_blocks);
-	text_add(out, " of ");
-	text_add_counted(out, coverage->blocks, "block", "blocks");
-	add_percent(coverage->guarded_blocks, coverage->blocks, out);
-	text_add(out, ", ");
+	if (counts_blocks(coverage)) {
+		text_add_count(out, coverage->guarded_blocks);
+		text_add(out, " of ");
+		text_add_counted(out, coverage->blocks, "block", "blocks");
+		add_percent(coverage->guarded_blocks, coverage->blocks, out);
+		text_add(out, ", ");
+	} else {
+		text_add(out, "an unknown number of blocks, ");
+	}
 	text_add_count(out, coverage->guarded_stacks);
 	text_add(out, " of ");
 	text_add_counted(out, coverage->stacks, "call stack", "call stacks");
@@ -123,7 +133,8 @@ static void coverage_cell(const void *context, size_t row, unsigned column, stru
 		table_member(&coverage_columns[column], coverage, ret);
 	if (column == SEED || column == LIMITS)
 		cell_take_built(ret);
-	if (column != IS_THERE && !coverage->is_there)
+	bool of_blocks = column >= BLOCKS && column < BLOCKS + 4;
+	if (column != IS_THERE && (!coverage->is_there || (of_blocks && !counts_blocks(coverage))))
 		ret->state = CELL_UNKNOWN;
 }
 

@@ -212,22 +212,30 @@ static void nonsense(long times)
 	}
 }
 
+static void print_taken(void)
+{
+	printf("taken %lu\n", (unsigned long)taken);
+	fflush(stdout);
+}
+
+/* Ends the program at once: a library that counts would write its own. */
 static void sums(long times)
 {
 	struct hw_check_sums *to = heapwise_rt_check_sums();
-	if (!to)
-		return;
-	*to = (struct hw_check_sums){.backend = HW_BACKEND_MADVISE,
-		.is_there = 1,
-		.seed = 0x5eed,
-		.blocks = 1204,
-		.bytes = 99000,
-		.guarded_blocks = 512,
-		.guarded_bytes = 50000,
-		.stacks = 38,
-		.guarded_stacks = 37,
-		.limits = HW_CHECK_LIMIT_BUDGET | HW_CHECK_LIMIT_MEMORY};
 	(void)times;
+	print_taken();
+	if (to)
+		*to = (struct hw_check_sums){.backend = HW_BACKEND_MADVISE,
+			.is_there = 1,
+			.seed = 0x5eed,
+			.blocks = 1204,
+			.bytes = 99000,
+			.guarded_blocks = 512,
+			.guarded_bytes = 50000,
+			.stacks = 38,
+			.guarded_stacks = 37,
+			.limits = HW_CHECK_LIMIT_BUDGET | HW_CHECK_LIMIT_MEMORY};
+	_exit(0);
 }
 
 /* An error, and then whether somebody has printed it: waits for a line. */
@@ -255,6 +263,6 @@ int main(int argc, char **argv)
 			if (!strcmp(ways[i].name, argv[word]))
 				ways[i].way(times ? times : 1);
 	}
-	printf("taken %lu\n", (unsigned long)taken);
+	print_taken();
 	return 0;
 }

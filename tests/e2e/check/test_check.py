@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise check` with the library that finds errors: what small programs announce is what it shows, counts and keeps."""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import guarded
+import hw
+
+TESTS = hw.Tests()
+STORIES = ("over_read", "over_write_far", "freed_read", "freed_write", "over_write", "free_twice", "free_others",
+           "in_thread", "never_freed")
+CXX = ("mismatches", "sizes")
+MODES = ((), ("--mode", "exact"))
+
+
+def check(folder, arguments, *options):
+    """→ (hw.Ended, rows of `report --view errors`)."""
+    path = folder / "check.hpw"
+    ended = hw.run([hw.HEAPWISE, "check", "-f", "-o", path, *options, "--", *arguments])
+    shown = hw.heapwise("report", "--json", "--view", "errors", path)
+    hw.need(shown.status == 0, f"{arguments} {options}: {shown}; {ended}")
+    return ended, json.loads(shown.text)
+
+
+def frames_of(row):
+    block = row["block"] or {"allocated_at": [], "freed_at": []}
+    return [frame for stack in [entry["stack"] for entry in row["stacks"]] + [block["allocated_at"], block["freed_at"]]
+            for frame in stack]
+
+
+def need_story(folder, program, story, *options):
+    """Each error that the program announces is there, as often as it is made, without frames of ours."""
+    ended, document = check(folder, [program, story], *options)
+    shown = f"{program.name} {story} {options}"
+    wanted = Counter(found["kind"] for found in guarded.EXPECTED.finditer(ended.text))
+    counted = Counter()
+    for row in document["errors"]:
+        counted[row["kind"]] += row["count"]
+        ours = [frame for frame in frames_of(row) if "libheapwise" in (frame["module"] or "")]
+        hw.need(not ours, f"{shown}: frames of ours in {row['what']}: {ours[:1]}")
+    hw.need(ended.status == 0 and wanted == counted, f"{shown}: {guarded.difference(counted, wanted)}; {ended}")
+    return document
+
+
+@TESTS.test
+def stories(folder):
+    """What a program announces is found, counted and placed, with and without its allocations being recorded"""
+    for options in MODES:
+        for story in STORIES:
+            document = need_story(folder, guarded.TARGETS / "wrongs-O2", story, "--full", "--before=0", *options)
+            for row in document["errors"]:
+                functions = [frame["function"] for frame in row["stacks"][0]["stack"]]
+                hw.need(story in functions or not functions or story == "in_thread", f"{story} {options}: {functions}")
+        for story in CXX:
+            need_story(folder, guarded.TARGETS / "wrongs_cxx-O2", story, "--full", "--before=0", *options)
+
+
+@TESTS.test
+def good_forms(folder):
+    """Programs without errors have none, the same output, and coverage says that all blocks were guarded"""
+    for story in STORIES:
+        arguments = [guarded.TARGETS / "wrongs-O2", story, "good"]
+        alone = hw.run(arguments)
+        ended, document = check(folder, arguments, "--full")
+        hw.need(not document["errors"], f"{story}: {document['errors']}")
+        hw.need((ended.status, ended.stdout) == (alone.status, alone.stdout), f"{story}: {ended}, alone {alone}")
+        hw.need("No errors were found" in ended.errors, ended.errors)
+        coverage = document["coverage"]
+        hw.need(coverage["is_there"] and coverage["blocks"] and not coverage["dropped"], f"{story}: {coverage}")
+
+
+@TESTS.test
+def first_error(folder):
+    """With --errors=first the program ends at its first error, with --error-exitcode as its status"""
+    arguments = [guarded.TARGETS / "wrongs-O2", "over_write_far"]
+    ended, document = check(folder, arguments, "--full", "--before=0", "--errors=first", "--error-exitcode=41")
+    hw.need(ended.status == 41 and "end\n" not in ended.text, str(ended))
+    rows = document["errors"]
+    hw.need(len(rows) == 1 and rows[0]["count"] == 1 and rows[0]["ends_program"], f"{rows}")
+    hw.need("ended at its first error" in ended.errors, ended.errors)
+
+
+@TESTS.test
+def same_choice(folder):
+    """The seed is shown, and given again"""
+    ended, document = check(folder, [guarded.TARGETS / "wrongs-O2", "over_write", "good"], "--seed=abc123")
+    hw.need(document["coverage"]["seed"] == "0xabc123" and "seed 0xabc123" in ended.errors, str(document["coverage"]))
+
+
+@TESTS.test
+def with_leaks(folder):
+    """--leak-check searches too: errors are printed once, leaks at the end"""
+    ended, document = check(folder, [guarded.TARGETS / "wrongs-O2", "free_twice"], "--leak-check=full")
+    kinds = Counter({row["kind"]: row["count"] for row in document["errors"]})
+    wanted = Counter(found["kind"] for found in guarded.EXPECTED.finditer(ended.text))
+    hw.need(kinds == wanted, f"{kinds}: {ended}")
+    hw.need(ended.errors.count("definitely lost") and "Errors\n" not in ended.errors, ended.errors)
+
+
+@TESTS.test
+def usual_programs(folder):
+    """Programs of the system, and what they start, run as ever and have no error"""
+    script = "for i in 1 2 3; do echo $i; done | sort -r; ls / | wc -l; exit 3"
+    alone = hw.run(["sh", "-c", script])
+    for options in ((), ("--full",), ("--mode", "exact")):
+        ended = hw.run([hw.HEAPWISE, "check", *options, "--", "sh", "-c", script])
+        hw.need((ended.status, ended.stdout) == (alone.status, alone.stdout), f"{options}: {ended}")
+        hw.need("No errors were found" in ended.errors, f"{options}: {ended.errors}")
+
+
+TESTS.main()
