@@ -436,8 +436,8 @@ static void check_version(size_t at, uint8_t value, const char *part)
 CASE(newer, "a newer format is refused with what to do")
 {
 	check_version(8, 2, "use a newer heapwise");
-	check_version(12, 8, "needs features of a newer heapwise (0x8); use the version");
-	check_version(12, 15, "needs features of a newer heapwise (0x8)");
+	check_version(12, 16, "needs features of a newer heapwise (0x10); use the version");
+	check_version(12, 31, "needs features of a newer heapwise (0x10)");
 	check_version(15, 0x80, "needs features of a newer heapwise");
 }
 
