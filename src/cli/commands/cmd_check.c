@@ -169,6 +169,19 @@ static void files_remove(const struct checking *c)
 	rmdir(c->folder);
 }
 
+/* Those have no recording of their own. */
+static void describe_small(const struct collector_end *end)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (!end->small)
+		return;
+	text_add_counted(&text, end->small, "more program", "more programs");
+	text_add(&text,
+		" that allocated little had no errors; what was guarded there is not counted");
+	message("%s", text.data ? text.data : "");
+}
+
 /* Processes that are not among those whose errors were shown. */
 static bool describe_others(const struct launch_result *r)
 {
@@ -237,6 +250,8 @@ static bool check_conclude(
 		doubt = true;
 	}
 	doubt |= describe_faults(r) || ret->unchecked;
+	if (!c->options.recording.quiet)
+		describe_small(&r->end);
 	if (ret->ended && !c->options.recording.quiet)
 		message("the program was ended at its first error, as --errors=first says");
 	return doubt;
