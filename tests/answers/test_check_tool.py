@@ -271,4 +271,16 @@ def wrong_usage(folder):
         hw.need(ended.status == 125 and words in ended.errors, f"{option}: {ended}")
 
 
+@TESTS.test
+def not_started(folder):
+    """What can't be started is one sentence, and the file that is there stays as it is"""
+    path = folder / "kept.hpw"
+    path.write_bytes(b"kept")
+    for words, status, says in ((["-o", path, "true"], 125, "already exists"), (["./none"], 127, "No such file"),
+                                (["--log-file", folder / "none/log", "true"], 125, "can't write")):
+        ended = hw.heapwise("check", *words, cwd=folder)
+        hw.need(ended.status == status and says in ended.errors and len(ended.errors.splitlines()) == 1, f"{words}: {ended}")
+    hw.need(path.read_bytes() == b"kept", "it was replaced")
+
+
 TESTS.main()

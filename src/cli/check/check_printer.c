@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * On the pipe: "FILE\n" has a new error; "=FILE\n" is complete; "\n": these were all. What does not
- * fit the pipe is dropped, since complete recordings are shown anyway.
+ * On the pipe: "FILE\n" has a new error; "=FILE\n" is complete; "\n": these were all; "!\n":
+ * nothing was started, and nothing is to be shown. What does not fit the pipe is dropped, since
+ * complete recordings are shown anyway.
  */
 #include "cli/check/check_printer.h"
 
@@ -27,6 +28,7 @@
 #include "views/errors_view.h"
 
 #define COMPLETE '='
+#define CANCELLED "!\n"
 
 /* A recording, and how many of its errors have been shown. */
 struct seen_file {
@@ -158,16 +160,19 @@ static void on_line(struct printing *p, const char *line)
 	}
 }
 
-/* Shows what is named until that ends. What is named twice meanwhile is shown once. */
-static void printing_loop(struct printing *p)
+/* Shows what is named until that ends. Returns whether it has; else there is nothing to show. */
+static bool printing_loop(struct printing *p)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t room = 0;
 	_cleanup_fclose_ FILE *lines = fdopen(p->pipe, "r");
 	while (lines && getline(&line, &room, lines) > 0 && strcmp(line, "\n") != 0) {
+		if (!strcmp(line, CANCELLED))
+			return false;
 		line[strcspn(line, "\n")] = 0;
 		on_line(p, line);
 	}
+	return true;
 }
 
 static void conclude_json(const struct printing *p, struct text *out)
@@ -212,8 +217,8 @@ static void printing_main(const struct check_options *options, int pipe, int log
 	struct error *error = name_settings_ready(cli_context(), &p.names);
 	if (error)
 		message_error(error);
-	printing_loop(&p);
-	printing_conclude(&p, result);
+	if (printing_loop(&p))
+		printing_conclude(&p, result);
 	check_summary_deinit(&p.summary);
 	for (size_t i = 0; i < p.seen.len; i++)
 		free(p.seen.data[i].path);
@@ -275,6 +280,14 @@ void check_printer_name(const struct check_printer *printer, const char *file)
 	write_line(printer, "=");
 	write_line(printer, file);
 	write_line(printer, "\n");
+}
+
+void check_printer_cancel(struct check_printer *printer)
+{
+	write_line(printer, CANCELLED);
+	close(printer->pipe);
+	close(printer->result);
+	child_wait(printer->pid, NULL, 0);
 }
 
 bool check_printer_end(struct check_printer *printer, struct check_result *ret)

@@ -37,6 +37,9 @@ struct error *check_printer_start(
 /* Names a recording that is complete. */
 void check_printer_name(const struct check_printer *printer, const char *file);
 
+/* Ends it without a word: nothing was started. Frees what it has. */
+void check_printer_cancel(struct check_printer *printer);
+
 /* Has the printer show what is left and, unless options say no, the summary, waits for its end and
  * frees what it has. False: it has not come to a result. */
 bool check_printer_end(struct check_printer *printer, struct check_result *ret);

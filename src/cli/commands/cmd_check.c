@@ -285,13 +285,13 @@ static int check_launch(struct checking *c)
 	launch_options->errors = c->printer.pipe;
 	struct error *error = launch(launch_options, &result);
 	if (error) {
-		check_printer_end(&c->printer, &found);
+		check_printer_cancel(&c->printer);
 		files_remove(c);
 		message_error(error);
 		return EXIT_OURS;
 	}
 	if (result.exec_errno) {
-		check_printer_end(&c->printer, &found);
+		check_printer_cancel(&c->printer);
 		files_remove(c);
 		return program_end_not_executed(launch_options->argv[0], result.exec_errno);
 	}

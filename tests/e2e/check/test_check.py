@@ -114,4 +114,17 @@ def usual_programs(folder):
         hw.need("No errors were found" in ended.errors, f"{options}: {ended.errors}")
 
 
+@TESTS.test
+def hostile_programs(folder):
+    """Programs with handlers, limits, masks and threads of their own have the same output, status and stderr"""
+    for story in ("own_handler", "own_settings", "masks", "ends", "threads", "thread_ends", "forks", "chains",
+                  "own_limit", "limited", "locked", "confined"):
+        arguments = [guarded.TARGETS / "hostile-O2", story, "good"]
+        alone = hw.run(arguments)
+        for options in ((), ("--full",), ("--mode", "exact")):
+            ended = hw.run([hw.HEAPWISE, "check", "-q", *options, "--", *arguments])
+            hw.need((ended.status, ended.stdout, ended.stderr) == (alone.status, alone.stdout, alone.stderr),
+                    f"{story} {options}: {ended}, alone {alone}")
+
+
 TESTS.main()
