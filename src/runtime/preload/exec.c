@@ -5,7 +5,8 @@
  * definitions.
  *
  * A program may hand over an environment without LD_PRELOAD and HEAPWISE_SESSION (env -i, clearenv,
- * a fixed list): these functions put the two back and leave everything else as it is. A program
+ * a fixed list): these functions put the two back (in programs that `heapwise check` runs also its
+ * library and HEAPWISE_CHECK) and leave everything else as it is. A program
  * that would fail because of them, or complain, is started without (loadable.h). Mostly both are
  * there, and nothing is copied. The new list stands on the stack, or in a mapping of its own if it
  * is long: nothing is allocated and no memory of the program is written, since the parent of a
@@ -34,7 +35,12 @@
 #include <unistd.h>
 
 #define PRELOAD "LD_PRELOAD="
+/* What the names of all our libraries begin with. */
+#define BESIDE "libheapwise-"
 #define SESSION HW_SESSION_ENV "="
+#define CHECK HW_CHECK_ENV "="
+/* That of `heapwise check`, in this one's folder. */
+#define GUARD BESIDE "guard.so"
 /* On the stack; a usual environment has 50 variables. */
 #define SMALL_BYTES 4096
 
@@ -66,15 +72,31 @@ static bool is_entry(const char *entry, size_t bytes, const char *path)
 	return strlen(path) == bytes && !strncmp(entry, path, bytes);
 }
 
-/* What the names of all our libraries begin with. */
-#define BESIDE "libheapwise-"
-
 /* Another library of ours, in this one's folder. */
 static bool is_beside(const char *entry, size_t bytes, const char *library)
 {
 	size_t folder = (size_t)(strrchr(library, '/') + 1 - library), name = sizeof(BESIDE) - 1;
 	return bytes > folder + name && !strncmp(entry, library, folder) &&
 	       !strncmp(entry + folder, BESIDE, name);
+}
+
+/* The library of `heapwise check`. */
+static bool is_guard(const char *entry, size_t bytes)
+{
+	size_t name = sizeof(GUARD) - 1;
+	return bytes > name && !strncmp(entry + bytes - name, GUARD, name) &&
+	       entry[bytes - name - 1] == '/';
+}
+
+static bool list_contains_guard(const char *list)
+{
+	for (const char *p = list; *p;) {
+		size_t n = entry_bytes(p);
+		if (is_guard(p, n))
+			return true;
+		p += n + (p[n] != 0);
+	}
+	return false;
 }
 
 static bool list_contains(const char *list, const char *path)
@@ -92,19 +114,35 @@ struct found {
 	size_t count;        /* variables */
 	const char *preload; /* value of the last LD_PRELOAD, "" */
 	bool session;        /* there is one: ours, or that of a recorder inside ours */
+	const char *check;   /* HEAPWISE_CHECK as a whole; NULL: there is none */
 };
 
 static struct found find_variables(char *const *environment)
 {
-	struct found found = {0, "", false};
+	struct found found = {0, "", false, NULL};
 	for (; environment && environment[found.count]; found.count++) {
 		const char *variable = environment[found.count];
 		if (has_prefix(variable, PRELOAD))
 			found.preload = variable + sizeof(PRELOAD) - 1;
 		else if (has_prefix(variable, SESSION))
 			found.session = true;
+		else if (has_prefix(variable, CHECK))
+			found.check = variable;
 	}
 	return found;
+}
+
+/* "HEAPWISE_CHECK=…" as this process got it, which may change its environment; "": it is not one of
+ * `heapwise check`, or the variable is too long to be kept. */
+static char check_variable[512];
+
+static __attribute__((constructor)) void keep_check_variable(void)
+{
+	const struct found found = find_variables(environ);
+	bool kept = list_contains_guard(found.preload) && found.check &&
+		    strlen(found.check) < sizeof(check_variable);
+	if (kept)
+		memcpy(check_variable, found.check, strlen(found.check) + 1);
 }
 
 static char *append_string(char *to, const char *string)
@@ -114,14 +152,17 @@ static char *append_string(char *to, const char *string)
 	return to + bytes;
 }
 
-/* The libraries of a list but this one (without us also those beside it, which would be in the way
- * of a real LeakSanitizer or jemalloc), each with `*separator` before it, which becomes ":". */
+/* The libraries of a list but this one, and the one that stands right after it (without us also
+ * those beside it, which would be in the way of a real LeakSanitizer or jemalloc), each with
+ * `*separator` before it, which becomes ":". */
 static char *append_others(
 	char *to, const char *list, const char *library, const char *separator, bool with)
 {
 	for (const char *p = list; *p;) {
 		size_t n = entry_bytes(p);
-		if (n && !is_entry(p, n, library) && (with || !is_beside(p, n, library))) {
+		bool ours = is_entry(p, n, library) ||
+			    (with ? *check_variable && is_guard(p, n) : is_beside(p, n, library));
+		if (n && !ours) {
 			to = append_string(to, separator);
 			memcpy(to, p, n);
 			to += n;
@@ -144,7 +185,16 @@ static bool make_variables_room(struct restored *r, size_t bytes)
 	return r->mapping;
 }
 
-/* The two variables as they shall be: with this library and the session, or without. Returns how
+/* The path of the library of `heapwise check`, after a colon. */
+static char *append_guard(char *to, const char *library)
+{
+	size_t folder = (size_t)(strrchr(library, '/') + 1 - library);
+	to = append_string(to, ":");
+	memcpy(to, library, folder);
+	return append_string(to + folder, GUARD);
+}
+
+/* The variables as they shall be: with this library and the session, or without. Returns how
  * many there are. */
 static size_t build_variables(char **list, char *at, const struct found *found, bool with)
 {
@@ -152,6 +202,8 @@ static size_t build_variables(char **list, char *at, const struct found *found, 
 	size_t n = 0;
 	list[n] = at;
 	at = append_string(append_string(at, PRELOAD), with ? library : "");
+	if (with && *check_variable)
+		at = append_guard(at, library);
 	char *end = append_others(at, found->preload, library, with ? ":" : "", with);
 	if (with || end != at)
 		n++;
@@ -159,6 +211,8 @@ static size_t build_variables(char **list, char *at, const struct found *found, 
 		list[n++] = ++end;
 		append_string(append_string(end, SESSION), rt_session_path());
 	}
+	if (with && *check_variable && !found->check)
+		list[n++] = check_variable;
 	return n;
 }
 
@@ -166,11 +220,12 @@ static void rewrite_environment(struct restored *r, char *const *environment, bo
 {
 	struct found found = find_variables(environment);
 	bool preloaded = list_contains(found.preload, rt_library_path());
-	if (with ? preloaded && found.session : !preloaded && !found.session)
+	bool checked = !*check_variable || (found.check && list_contains_guard(found.preload));
+	if (with ? preloaded && found.session && checked : !preloaded && !found.session)
 		return;
-	size_t vector = (found.count + 3) * sizeof(char *);
-	size_t strings = sizeof(PRELOAD) + strlen(rt_library_path()) + 1 + strlen(found.preload) +
-			 sizeof(SESSION) + strlen(rt_session_path()) + 1;
+	size_t vector = (found.count + 4) * sizeof(char *);
+	size_t strings = sizeof(PRELOAD) + 2 * strlen(rt_library_path()) + sizeof(GUARD) + 2 +
+			 strlen(found.preload) + sizeof(SESSION) + strlen(rt_session_path()) + 1;
 	if (!make_variables_room(r, vector + strings))
 		return;
 	char **list = r->mapping ? r->mapping : (void *)r->small;

@@ -127,4 +127,17 @@ def hostile_programs(folder):
                     f"{story} {options}: {ended}, alone {alone}")
 
 
+@TESTS.test
+def environment_dropped(folder):
+    """A program that is started without the environment is checked all the same, by the same seed"""
+    arguments = ["env", "-i", guarded.TARGETS / "wrongs-O2", "over_write_far"]
+    for options in (("--full", "--before=0"), ("--full", "--before=0", "--seed=77")):
+        ended = hw.run([hw.HEAPWISE, "check", "--json", *options, "--", *arguments])
+        lines = [json.loads(line) for line in ended.errors.splitlines()]
+        wanted = sum(1 for _ in guarded.EXPECTED.finditer(ended.text))
+        hw.need(wanted and lines[-1]["sums"]["errors"] == wanted, f"{options}: {wanted} expected, {lines[-1]}")
+        hw.need(lines[-1]["sums"]["undecided"] == 0, f"{options}: {lines[-1]}")
+        hw.need("--seed=77" not in options or lines[-1]["coverage"]["seed"] == "0x77", f"{lines[-1]}")
+
+
 TESTS.main()
