@@ -11,7 +11,7 @@
 
 #include <ucontext.h>
 
-extern char guard_peek_pc[], guard_peek_failed[];
+extern char guard_peek_pc[], guard_peek_failed[], guard_peek_word_failed[];
 
 #define FAULT_WRITES 2u /* bit of the page fault's error code (Intel SDM 3A, 4.7) */
 #define FAULT_FETCHES 16u
@@ -24,9 +24,13 @@ static uint64_t register_of(const ucontext_t *context, int which)
 /* The copy of guard_peek() ends here. */
 static bool end_peek(ucontext_t *context)
 {
-	if (register_of(context, REG_RIP) != (uint64_t)guard_peek_pc)
+	uint64_t rip = register_of(context, REG_RIP);
+	if (rip == (uint64_t)guard_peek_word)
+		context->uc_mcontext.gregs[REG_RIP] = (greg_t)guard_peek_word_failed;
+	else if (rip == (uint64_t)guard_peek_pc)
+		context->uc_mcontext.gregs[REG_RIP] = (greg_t)guard_peek_failed;
+	else
 		return false;
-	context->uc_mcontext.gregs[REG_RIP] = (greg_t)guard_peek_failed;
 	return true;
 }
 

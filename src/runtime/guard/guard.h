@@ -108,6 +108,7 @@ uint64_t guard_random(uint64_t what);
 struct guard_block {
 	uint64_t start, bytes; /* as it was asked for */
 	bool live, guarded;
+	bool reported;                   /* what was written next to it is reported already */
 	uint8_t alloc_kind;              /* enum hw_alloc_kind */
 	uint8_t align_shift;             /* of the alignment that was asked for; 0: none was */
 	uint32_t allocated_at, freed_at; /* numbers of stacks; 0: not known */
@@ -209,5 +210,8 @@ static inline void guard_add64(uint64_t *to, uint64_t n)
  * instruction that reads them (guard_peek_pc) and ends the copy.
  */
 bool guard_peek(void *to, uint64_t from, size_t bytes);
+
+/* The word at an address; 0 if it is not readable. */
+uint64_t guard_peek_word(uint64_t from);
 
 #endif

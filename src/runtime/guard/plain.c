@@ -98,6 +98,7 @@ void *plain_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t st
 				   .align_shift = shift,
 				   .allocated_at = stack > PLAIN_STACKS ? 0 : stack});
 	write_canary(start, bytes);
+	table_cover(start, bytes + CANARY_LEAST);
 	if (rt_likely(table_add(start)))
 		return (void *)start;
 	__libc_free(base);
@@ -115,6 +116,7 @@ static bool describe_header(
 		.live = live,
 		.alloc_kind = header->kind,
 		.align_shift = header->align_shift,
+		.reported = header->reported,
 		.allocated_at = header->allocated_at,
 		.freed_at = header->freed_at};
 	return true;
@@ -180,11 +182,18 @@ bool plain_check(const struct guard_block *block, struct guard_caller caller, ui
 	/* In the sweep another thread may free it meanwhile. */
 	if (!(flags & HW_ERROR_AT_EXIT) && rt_likely(canary_is_whole(block->start, block->bytes)))
 		return true;
-	if (find_change(at, after, CANARY, &first, &last)) {
+	if (!block->reported && find_change(at, after, CANARY, &first, &last)) {
 		report_change(HW_ERROR_CANARY, block, first, last, caller, flags);
 		write_canary(block->start, block->bytes);
 	}
 	return true;
+}
+
+void plain_note_reported(uint64_t start)
+{
+	struct plain_header header = *header_of(start);
+	header.reported = 1;
+	seal_header(start, header);
 }
 
 static size_t filled_bytes(uint64_t bytes)
@@ -195,7 +204,8 @@ static size_t filled_bytes(uint64_t bytes)
 void plain_check_kept(const struct guard_block *block, uint32_t flags)
 {
 	uint64_t first, last;
-	if (find_change(block->start, filled_bytes(block->bytes), FREED_FILL, &first, &last))
+	if (!block->reported &&
+		find_change(block->start, filled_bytes(block->bytes), FREED_FILL, &first, &last))
 		report_change(
 			HW_ERROR_FREED_WRITE, block, first, last, (struct guard_caller){0}, flags);
 }
@@ -280,6 +290,7 @@ void *plain_resize(const struct guard_block *block, size_t bytes, uint32_t stack
 		seal_header(start, header);
 		write_canary(start, bytes);
 	}
+	table_cover(start, bytes + CANARY_LEAST);
 	/* A leaf that can't be made for what has moved: the block is the program's nevertheless,
 	 * and its free will be taken for an error. */
 	table_add(start);

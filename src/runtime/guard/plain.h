@@ -24,7 +24,8 @@ struct plain_header {
 	uint64_t bytes : 40;
 	uint64_t kind : 4;        /* enum hw_alloc_kind */
 	uint64_t align_shift : 6; /* 0: no alignment was asked for */
-	uint64_t unused : 14;
+	uint64_t reported : 1;    /* plain_note_reported() */
+	uint64_t unused : 13;
 	uint64_t allocated_at : 24;
 	uint64_t freed_at : 24;
 	uint64_t check : 16; /* of all else and of the address */
@@ -67,6 +68,10 @@ size_t plain_size_raw(const void *block);
 
 /* Checks a freed block that is still kept. */
 void plain_check_kept(const struct guard_block *block, uint32_t flags);
+
+/* A write next to the block, or to the freed block, was reported before it was made: what it
+ * changes is not reported again. */
+void plain_note_reported(uint64_t start);
 
 /* Around a fork: no other thread is in the midst of the kept blocks. */
 void plain_fork_prepare(void);

@@ -280,7 +280,8 @@ static void check_slack(const struct guard_slot *slot, uint64_t at, uint64_t byt
 	uint8_t found[SLACK_CHECKED];
 	uint64_t first = 0, last = 0;
 	bool changed = false;
-	if (!bytes || !guard_peek(found, at, bytes))
+	if (!bytes || __atomic_load_n(&slot->reported, __ATOMIC_RELAXED) ||
+		!guard_peek(found, at, bytes))
 		return;
 	for (uint64_t i = 0; i < bytes; i++) {
 		if (found[i] == SLACK_CANARY)
@@ -299,6 +300,13 @@ static void check_slack(const struct guard_slot *slot, uint64_t at, uint64_t byt
 		.flags = flags | HW_ERROR_LATE | HW_ERROR_UNSIZED};
 	guard_report_block(&report, &block);
 	guard_report(HW_ERROR_CANARY, &report, caller);
+}
+
+void slots_note_reported(uint64_t address)
+{
+	struct guard_slot *slot = slots_find(address);
+	if (slot)
+		__atomic_store_n(&slot->reported, 1, __ATOMIC_RELAXED);
 }
 
 void slots_check(const struct guard_slot *slot, struct guard_caller caller, uint32_t flags)

@@ -34,7 +34,8 @@ struct guard_slot {
 	uint32_t allocated_by, freed_by;
 	uint8_t state; /* enum slot_state; release: the rest is there */
 	uint8_t alloc_kind, align_shift, before;
-	uint32_t reserved[2];
+	uint32_t reported; /* slots_note_reported() */
+	uint32_t reserved;
 };
 static_assert(sizeof(struct guard_slot) == 48, "an opened piece has whole pages of them");
 
@@ -62,6 +63,9 @@ bool slots_mark_freed(struct guard_slot *slot, uint32_t stack);
 void slots_close(struct guard_slot *slot);
 
 void slots_describe(const struct guard_slot *slot, struct guard_block *ret);
+
+/* A write next to the block was reported before it was made. */
+void slots_note_reported(uint64_t address);
 
 /* Reports what has changed next to a live block. */
 void slots_check(const struct guard_slot *slot, struct guard_caller caller, uint32_t flags);

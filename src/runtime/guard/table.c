@@ -37,15 +37,47 @@ static struct table_leaf *make_leaf(uint64_t index)
 	return there;
 }
 
+static struct table_leaf *need_leaf(uint64_t address)
+{
+	uint64_t index = address >> TABLE_LEAF_SHIFT;
+	struct table_leaf *leaf = __atomic_load_n(&table_root[index], __ATOMIC_ACQUIRE);
+	return rt_likely(leaf != NULL) ? leaf : make_leaf(index);
+}
+
+/* Of larger blocks the notes themselves would be memory to speak of. */
+#define COVERED_MOST (32ull << 20)
+
+bool table_has_uncovered;
+
+static void cover_pages(uint64_t start, uint64_t end)
+{
+	uint64_t page = (start | (GUARD_PAGE - 1)) + 1;
+	for (; page < end; page += GUARD_PAGE) {
+		struct table_leaf *leaf = need_leaf(page);
+		if (rt_unlikely(!leaf)) {
+			__atomic_store_n(&table_has_uncovered, true, __ATOMIC_RELAXED);
+			return;
+		}
+		__atomic_store_n(&leaf->covers[(page >> GUARD_PAGE_SHIFT) % TABLE_PAGES],
+			(uint32_t)((page - start) >> TABLE_GRAIN_SHIFT), __ATOMIC_RELAXED);
+	}
+}
+
+void table_cover(uint64_t start, uint64_t bytes)
+{
+	if (rt_likely((start ^ (start + bytes)) < GUARD_PAGE))
+		return;
+	if (rt_unlikely(bytes > COVERED_MOST))
+		__atomic_store_n(&table_has_uncovered, true, __ATOMIC_RELAXED);
+	else
+		cover_pages(start, start + bytes);
+}
+
 bool table_add(uint64_t start)
 {
-	uint64_t index = start >> TABLE_LEAF_SHIFT;
-	struct table_leaf *leaf = __atomic_load_n(&table_root[index], __ATOMIC_ACQUIRE);
-	if (rt_unlikely(!leaf)) {
-		leaf = make_leaf(index);
-		if (!leaf)
-			return false;
-	}
+	struct table_leaf *leaf = need_leaf(start);
+	if (rt_unlikely(!leaf))
+		return false;
 	uint64_t page = (start >> GUARD_PAGE_SHIFT) % TABLE_PAGES, bit = 1ull << page % 64;
 	if (rt_unlikely(!(__atomic_load_n(&leaf->pages[page / 64], __ATOMIC_RELAXED) & bit)))
 		__atomic_fetch_or(&leaf->pages[page / 64], bit, __ATOMIC_RELAXED);

@@ -34,6 +34,10 @@ enum table_mark {
 struct table_leaf {
 	uint8_t marks[TABLE_MARKS];       /* enum table_mark; release by who allocates */
 	uint64_t pages[TABLE_PAGES / 64]; /* relaxed; bits are only ever set, before the mark is */
+	/* For each page the start of the last block that reached into it from before, as a distance
+	 * from the page's beginning in units of 16 bytes; 0: there was none. Relaxed, set before
+	 * the mark is. A block that is live or kept and reaches into the page is that one. */
+	uint32_t covers[TABLE_PAGES];
 };
 
 extern struct table_leaf **table_root; /* NULL until table_init(); entries: release */
@@ -49,6 +53,20 @@ static inline uint8_t *table_mark(uint64_t address)
 	struct table_leaf *leaf =
 		__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
 	return leaf ? &leaf->marks[(address >> TABLE_GRAIN_SHIFT) % TABLE_MARKS] : NULL;
+}
+
+/* Notes which pages a block reaches into: before it is added, and when it has grown. */
+void table_cover(uint64_t start, uint64_t bytes);
+
+/* Some block is not noted so: it is too large, or there was no memory. Relaxed, only ever set. */
+extern bool table_has_uncovered;
+
+/* The start of the block that may reach into an address's page; 0: none does. */
+static inline uint64_t table_covering(const struct table_leaf *leaf, uint64_t address)
+{
+	uint64_t page = address >> GUARD_PAGE_SHIFT;
+	uint64_t units = __atomic_load_n(&leaf->covers[page % TABLE_PAGES], __ATOMIC_RELAXED);
+	return units ? (page << GUARD_PAGE_SHIFT) - (units << TABLE_GRAIN_SHIFT) : 0;
 }
 
 /* Marks the start of a new block. Returns whether there was room for the leaf. */
