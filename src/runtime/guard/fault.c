@@ -6,6 +6,7 @@
  * Faults in the reservation are errors of the program, which are reported; then the page is made
  * accessible and the instruction is tried again. In the reservation nothing else is inaccessible.
  */
+#include "runtime/guard/decode.h"
 #include "runtime/guard/signals.h"
 #include "runtime/guard/slots.h"
 
@@ -42,16 +43,65 @@ static enum hw_error_kind kind_of_access(const ucontext_t *context, uint64_t add
 	return code & FAULT_WRITES ? HW_ERROR_WRITE : HW_ERROR_READ;
 }
 
+static struct decode_registers registers_of(const ucontext_t *context)
+{
+	static const uint8_t numbers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
+		REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14,
+		REG_R15};
+	struct decode_registers r = {
+		.rip = register_of(context, REG_RIP), .fs_base = sys_thread_pointer()};
+	for (unsigned n = 0; n < 16; n++)
+		r.general[n] = register_of(context, numbers[n]);
+	return r;
+}
+
+/* The bytes at an address that can be read, up to DECODE_BYTES_MAX. */
+static size_t read_code(uint64_t address, uint8_t *bytes)
+{
+	size_t to_page = GUARD_PAGE - address % GUARD_PAGE;
+	if (guard_peek(bytes, address, DECODE_BYTES_MAX))
+		return DECODE_BYTES_MAX;
+	return to_page < DECODE_BYTES_MAX && guard_peek(bytes, address, to_page) ? to_page : 0;
+}
+
+/*
+ * The access as the instruction makes it, which may begin before the byte that can't be accessed;
+ * without knowing the instruction, that byte alone.
+ */
+static void describe_access(
+	const ucontext_t *context, uint64_t address, struct hw_error_report *report)
+{
+	uint8_t bytes[DECODE_BYTES_MAX];
+	struct decode_registers registers = registers_of(context);
+	struct decoded decoded;
+	size_t count = read_code(registers.rip, bytes);
+	report->address = address;
+	report->access_bytes = 1;
+	report->flags = HW_ERROR_UNSIZED;
+	if (!decode_instruction(bytes, count, &registers, &decoded))
+		return;
+	const struct decode_operand *operand = decode_find_operand(&decoded, address);
+	if (!operand)
+		return;
+	report->access_bytes = operand->bytes;
+	if (operand->unsized)
+		return;
+	report->address = operand->address;
+	report->flags = 0;
+}
+
 static void report_fault(const ucontext_t *context, uint64_t address)
 {
 	struct guard_block block;
-	struct hw_error_report report = {
-		.address = address, .access_bytes = 1, .flags = HW_ERROR_UNSIZED};
+	enum hw_error_kind kind = kind_of_access(context, address);
+	struct hw_error_report report = {.address = address};
 	struct guard_caller at = {register_of(context, REG_RIP), register_of(context, REG_RSP),
 		register_of(context, REG_RBP)};
+	if (kind != HW_ERROR_JUMP)
+		describe_access(context, address, &report);
 	if (guard_find(address, &block) != GUARD_NOWHERE)
 		guard_report_block(&report, &block);
-	guard_report_exact(kind_of_access(context, address), &report, at);
+	guard_report_exact(kind, &report, at);
 }
 
 bool fault_handle(int number, siginfo_t *info, void *interrupted)

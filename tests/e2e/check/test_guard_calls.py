@@ -68,6 +68,30 @@ def plain_blocks(_):
     return tell(STORIES, "backend=none")
 
 
+ACCESS = re.compile(r"^expect (?P<kind>\w+) (?P<offset>\d+) (?P<where>\w+) (?P<size>\d+) of (?P<bytes>\d+)$", re.M)
+
+
+def access_of(found):
+    return " ".join(found.group(name) for name in ("kind", "offset", "where", "size", "bytes"))
+
+
+@TESTS.test
+def accesses(_):
+    """A report of an instruction says how many bytes it accesses, and where the access begins"""
+    done = []
+    for backend in filter(guarded.kernel_has, ("madvise", "uffd", "mprotect")):
+        options = f"full=1,before=0,backend={backend}"
+        program = guarded.TARGETS / "accesses-O2"
+        ended, reports = guarded.LAUNCHER.run([program, "sizes"], options)
+        wanted = [access_of(found) for found in ACCESS.finditer(ended.text)]
+        counted = [access_of(found) for found in reports]
+        hw.need(len(wanted) > 15 and wanted == counted and ended.status == 0,
+                f"{backend}: missing {sorted(set(wanted) - set(counted))}, not expected {sorted(set(counted) - set(wanted))}: {ended}")
+        guarded.need_same([program, "sizes", "good"], options)
+        done.append(backend)
+    return ", ".join(done)
+
+
 @TESTS.test
 def first_ends(_):
     """errors=first ends the program before the call is made"""
