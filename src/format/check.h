@@ -92,6 +92,9 @@ struct hw_check_sums {
 	uint64_t stacks_uncounted;       /* blocks of stacks that found no place in it */
 	uint64_t reports;                /* of errors, equal ones not counted again */
 	uint64_t dropped;                /* reports for which there was no room */
+	uint64_t filled_bytes;           /* of the latest block that was filled with fill2 */
+	uint64_t numbered;               /* blocks that were filled at all; children count on from
+					    where their parent was: the most of any process */
 	uint32_t limits;                 /* enum hw_check_limit, or'ed */
 	uint32_t reserved;
 };
@@ -114,8 +117,12 @@ enum hw_check_limit {
  * (hexadecimal), keep (bytes of quarantine), errors (all, first), signal (number; 0: none), exit
  * (status of a program that ends because of a report), backend (auto, madvise, uffd, mprotect,
  * none), fill (hexadecimal byte of new blocks; default: not filled), fill2, fill2-from, fill2-to
- * (blocks of these numbers, counted from 0, are filled with fill2), fill2-bytes (FIRST-LAST of each
- * of them). Unknown keys are passed over.
+ * (blocks of these numbers, counted from 0, to the second exclusive, are filled with fill2),
+ * fill2-bytes (FIRST-LAST of each of them, both inclusive), fill2-skip (a number among them that is
+ * not; again and again), uninit (NUMBER:FIRST-LAST: a block is reported as HW_ERROR_UNINIT when it
+ * is allocated; again and again), sums (descriptor of a file of sizeof(struct hw_check_sums), which
+ * is mapped and closed at the start and used in place of the shared memory's). Unknown keys are
+ * passed over.
  */
 #define HW_CHECK_ENV "HEAPWISE_CHECK"
 

@@ -10,6 +10,7 @@
 #include "runtime/guard/blocks.h"
 
 #include "runtime/guard/choice.h"
+#include "runtime/guard/fill.h"
 #include "runtime/guard/plain.h"
 #include "runtime/guard/slots.h"
 #include "runtime/guard/sums.h"
@@ -31,28 +32,6 @@ static void note_largest(size_t bytes)
 	while (rt_unlikely(bytes > largest))
 		__atomic_compare_exchange_n(
 			&guard_largest, &largest, bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-static uint64_t blocks_filled; /* so many are numbered; relaxed */
-
-static void fill_part(uint8_t *block, size_t bytes, uint64_t first, uint64_t last, int with)
-{
-	if (with < 0 || first >= bytes || last < first)
-		return;
-	guard_fill(block + first, (uint8_t)with, (last < bytes - 1 ? last : bytes - 1) - first + 1);
-}
-
-/* Writes the pattern to bytes that the program has not written, from `first` of the block on. */
-static void fill_new(uint8_t *block, size_t bytes, size_t first)
-{
-	const struct guard_settings *s = &guard_settings;
-	if (rt_likely(s->fill < 0 && s->fill2 < 0))
-		return;
-	uint64_t number = __atomic_fetch_add(&blocks_filled, 1, __ATOMIC_RELAXED);
-	fill_part(block, bytes, first, UINT64_MAX, s->fill);
-	if (number >= s->fill2_from && number <= s->fill2_to)
-		fill_part(block, bytes, first > s->fill2_first ? first : s->fill2_first,
-			s->fill2_last, s->fill2);
 }
 
 /* A call stack, for the choice: by its innermost frame and its depth where stacks are not known. */
@@ -108,8 +87,8 @@ void *guard_allocate(size_t size, size_t align, enum hw_alloc_kind kind, struct 
 	if (rt_unlikely(!guard_is_ready()))
 		return plain_new_raw(size, align, kind == HW_CALLOC);
 	void *block = new_block(size, align, kind, caller);
-	if (rt_likely(block) && kind != HW_CALLOC)
-		fill_new(block, size, 0);
+	if (fill_is_wanted() && block && kind != HW_CALLOC)
+		fill_new_block(block, 0, size, kind, guard_stack(caller));
 	return block;
 }
 
@@ -323,8 +302,8 @@ void *guard_reallocate(void *pointer, size_t size, struct guard_caller caller)
 	}
 	void *moved = is_resizable(&block, size) ? resize_plain(&block, size, caller)
 						 : move_block(&block, size, caller);
-	if (moved && size > block.bytes)
-		fill_new(moved, size, block.bytes);
+	if (fill_is_wanted() && moved && size > block.bytes)
+		fill_new_block(moved, block.bytes, size, HW_REALLOC, guard_stack(caller));
 	return moved;
 }
 

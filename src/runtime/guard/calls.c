@@ -2,6 +2,8 @@
 /* Runs when: see calls.h. May touch: the same. */
 #include "runtime/guard/calls.h"
 
+#include "runtime/guard/fill.h"
+
 #include "runtime/guard/plain.h"
 
 #include <dlfcn.h>
@@ -287,7 +289,7 @@ void calls_check_filled(
 {
 	struct guard_block block;
 	uint64_t run = 0;
-	int fill = guard_settings.fill;
+	int fill = fill_plan.byte;
 	if (rt_likely(fill < 0) || guard_find((uint64_t)from, &block) != GUARD_INSIDE ||
 		!block.live)
 		return;

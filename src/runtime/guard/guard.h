@@ -49,10 +49,7 @@ struct guard_settings {
 	int exit;
 	uint64_t seed; /* of all that is chosen at random */
 	uint64_t keep; /* bytes of freed blocks that are kept from reuse */
-	/* Bytes that new blocks are filled with; -1: not filled. Blocks that are numbered from
-	 * fill2_from to fill2_to are filled with fill2, from byte fill2_first to fill2_last. */
-	int fill, fill2;
-	uint64_t fill2_from, fill2_to, fill2_first, fill2_last;
+	int sums;      /* descriptor of a file to count in; -1: none */
 };
 extern struct guard_settings guard_settings;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs when: the program starts. May touch: the environment. */
+#include "runtime/guard/fill.h"
 #include "runtime/guard/guard.h"
 
 #define KEPT_BYTES (16ull << 20)
@@ -10,10 +11,7 @@ struct guard_settings guard_settings = {.align = 16,
 	.backend = -1,
 	.exit = 1,
 	.keep = KEPT_BYTES,
-	.fill = -1,
-	.fill2 = -1,
-	.fill2_to = UINT64_MAX,
-	.fill2_last = UINT64_MAX};
+	.sums = -1};
 
 /* A piece of the text. */
 struct span {
@@ -64,15 +62,57 @@ static int read_backend(struct span value)
 	return -1;
 }
 
-static void read_range(struct span value)
+static size_t find_char(struct span s, char c)
 {
-	size_t dash = 0;
-	while (dash < value.bytes && value.at[dash] != '-')
-		dash++;
-	struct guard_settings *s = &guard_settings;
-	if (dash < value.bytes && read_number((struct span){value.at, dash}, 10, &s->fill2_first))
-		read_number((struct span){value.at + dash + 1, value.bytes - dash - 1}, 10,
-			&s->fill2_last);
+	size_t at = 0;
+	while (at < s.bytes && s.at[at] != c)
+		at++;
+	return at;
+}
+
+/* "FIRST-LAST" */
+static bool read_range(struct span value, uint64_t *ret_first, uint64_t *ret_last)
+{
+	size_t dash = find_char(value, '-');
+	return dash < value.bytes && read_number((struct span){value.at, dash}, 10, ret_first) &&
+	       read_number(
+		       (struct span){value.at + dash + 1, value.bytes - dash - 1}, 10, ret_last);
+}
+
+/* "NUMBER:FIRST-LAST" */
+static void read_report(struct span value)
+{
+	struct fill_range range;
+	size_t colon = find_char(value, ':');
+	if (colon < value.bytes && fill_plan.report_count < FILL_LISTED &&
+		read_number((struct span){value.at, colon}, 10, &range.number) &&
+		read_range((struct span){value.at + colon + 1, value.bytes - colon - 1},
+			&range.first, &range.last))
+		fill_plan.reports[fill_plan.report_count++] = range;
+}
+
+/* Options of fill.h; false: it is none of them. */
+static bool set_fill(struct span key, struct span value)
+{
+	struct fill_plan *plan = &fill_plan;
+	uint64_t n;
+	if (span_is(key, "fill"))
+		plan->byte = read_number(value, 16, &n) ? (int)(n & 0xff) : -1;
+	else if (span_is(key, "fill2"))
+		plan->other = read_number(value, 16, &n) ? (int)(n & 0xff) : -1;
+	else if (span_is(key, "fill2-from"))
+		read_number(value, 10, &plan->from);
+	else if (span_is(key, "fill2-to"))
+		read_number(value, 10, &plan->to);
+	else if (span_is(key, "fill2-bytes"))
+		read_range(value, &plan->first, &plan->last);
+	else if (span_is(key, "uninit"))
+		read_report(value);
+	else if (!span_is(key, "fill2-skip"))
+		return false;
+	else if (plan->skip_count < FILL_LISTED && read_number(value, 10, &n))
+		plan->skips[plan->skip_count++] = n;
+	return true;
 }
 
 static bool is_alignment(uint64_t n)
@@ -87,10 +127,6 @@ static void set_number(struct span key, struct span value)
 	uint64_t n;
 	if (span_is(key, "seed"))
 		read_number(value, 16, &s->seed);
-	else if (span_is(key, "fill") && read_number(value, 16, &n))
-		s->fill = (uint8_t)n;
-	else if (span_is(key, "fill2") && read_number(value, 16, &n))
-		s->fill2 = (uint8_t)n;
 	else if (!read_number(value, 10, &n))
 		return;
 	else if (span_is(key, "full"))
@@ -107,10 +143,8 @@ static void set_number(struct span key, struct span value)
 		s->signal = (int)n;
 	else if (span_is(key, "exit") && n <= 255)
 		s->exit = (int)n;
-	else if (span_is(key, "fill2-from"))
-		s->fill2_from = n;
-	else if (span_is(key, "fill2-to"))
-		s->fill2_to = n;
+	else if (span_is(key, "sums") && n <= INT32_MAX)
+		s->sums = (int)n;
 }
 
 static void set_option(struct span key, struct span value)
@@ -119,9 +153,7 @@ static void set_option(struct span key, struct span value)
 		guard_settings.first = span_is(value, "first");
 	else if (span_is(key, "backend"))
 		guard_settings.backend = read_backend(value);
-	else if (span_is(key, "fill2-bytes"))
-		read_range(value);
-	else
+	else if (!set_fill(key, value))
 		set_number(key, value);
 }
 

@@ -60,7 +60,7 @@ static void prepare_parts(void)
 	guard_settings_read(find_environment());
 	choice_init();
 	plain_init();
-	sums_init(slots_init());
+	sums_init(slots_init(), guard_settings.sums);
 	signals_init();
 }
 

@@ -4,6 +4,8 @@
 
 #include "runtime/preload/check_bridge.h"
 
+#include <sys/mman.h>
+
 #define PLACES 256u
 
 /* What a few threads have counted and not passed on. */
@@ -18,9 +20,13 @@ static uint32_t next_place;
 /* The sums of this process; others see a copy, made with each change once there is one. */
 static struct hw_check_sums sums;
 
+static struct hw_check_sums *own_file;    /* NULL: there is none, or it is the parent's */
+static struct hw_check_sums *filled_file; /* likewise, for what is filled; children count, too */
+
 static struct hw_check_sums *shown_sums(void)
 {
-	struct hw_check_sums *to = heapwise_rt_check_sums ? heapwise_rt_check_sums() : NULL;
+	struct hw_check_sums *to =
+		own_file || !heapwise_rt_check_sums ? own_file : heapwise_rt_check_sums();
 	if (to && rt_unlikely(!__atomic_load_n(&to->is_there, __ATOMIC_RELAXED))) {
 		__atomic_store_n(&to->backend, sums.backend, __ATOMIC_RELAXED);
 		__atomic_store_n(&to->seed, guard_settings.seed, __ATOMIC_RELAXED);
@@ -38,8 +44,19 @@ static struct hw_check_sums *shown_sums(void)
 			__atomic_store_n(&sums_to->field, sums_new, __ATOMIC_RELAXED);             \
 	} while (0)
 
-void sums_init(enum hw_check_backend backend)
+static void map_file(int file)
 {
+	long at = sys_call6(
+		__NR_mmap, 0, sizeof(*own_file), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (!sys_failed(at))
+		own_file = filled_file = (struct hw_check_sums *)at;
+	sys_call(__NR_close, file, 0, 0);
+}
+
+void sums_init(enum hw_check_backend backend, int file)
+{
+	if (file >= 0)
+		map_file(file);
 	sums.backend = backend;
 	sums.is_there = 1;
 	sums.seed = guard_settings.seed;
@@ -102,6 +119,22 @@ void sums_add_uncounted(void)
 	ADD(stacks_uncounted, 1);
 }
 
+void sums_set_numbered(uint64_t count)
+{
+	if (!filled_file)
+		return;
+	uint64_t most = __atomic_load_n(&filled_file->numbered, __ATOMIC_RELAXED);
+	while (count > most && !__atomic_compare_exchange_n(&filled_file->numbered, &most, count,
+				       true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+void sums_set_filled(size_t bytes)
+{
+	if (filled_file)
+		__atomic_store_n(&filled_file->filled_bytes, bytes, __ATOMIC_RELAXED);
+}
+
 void sums_add_report(bool is_new, bool dropped)
 {
 	if (is_new)
@@ -139,6 +172,7 @@ void sums_fork_child(void)
 {
 	for (unsigned i = 0; i < PLACES; i++)
 		counts[i] = (struct block_count){0};
+	own_file = NULL;
 	sums = (struct hw_check_sums){
 		.backend = sums.backend, .is_there = 1, .seed = sums.seed, .limits = sums.limits};
 }

@@ -13,7 +13,8 @@
 
 #define SUMS_BATCH 64u
 
-void sums_init(enum hw_check_backend backend);
+/* Begins; with `file`, a descriptor, the sums are shown there from now on, and it is closed. */
+void sums_init(enum hw_check_backend backend, int file);
 
 /* Counts a block of the program. */
 void sums_add_block(size_t bytes);
@@ -24,6 +25,10 @@ uint64_t sums_blocks(void);
 void sums_add_guarded(size_t bytes, bool first_of_stack);
 void sums_add_stack(void);
 void sums_add_uncounted(void);
+/* Notes that so many blocks were filled (fill.h), where a file shows the sums. */
+void sums_set_numbered(uint64_t count);
+/* Notes the size of a block that was filled otherwise, likewise. */
+void sums_set_filled(size_t bytes);
 void sums_add_report(bool is_new, bool dropped);
 void sums_add_limit(enum hw_check_limit why);
 

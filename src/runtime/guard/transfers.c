@@ -10,13 +10,16 @@
 
 #include "runtime/guard/calls.h"
 
+#include "runtime/guard/fill.h"
+
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* Whether what leaves the program is looked at. */
+/* Whether what leaves the program is looked at: not where it was found out already which bytes
+ * matter. */
 static inline bool looks_at_leaving(void)
 {
-	return rt_unlikely(guard_settings.fill >= 0);
+	return rt_unlikely(fill_is_wanted() && !fill_plan.report_count);
 }
 
 static void check_one(const char *text, const void *buffer, uint64_t bytes, bool leaves,
