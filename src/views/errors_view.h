@@ -33,6 +33,28 @@ struct errors_view_end {
 /* Writes errors from `first` on as a line, a JSON document: heapwise.check/1. */
 struct error *errors_view_json(const struct model *model, const struct errors_view_options *options,
 	const struct sink *sink) must_check_;
+/* What `check --uninit` has found: a block whose unwritten bytes change the results. */
+struct errors_view_unwritten {
+	uint64_t number;      /* of the block, in the order of allocation, from 0 */
+	uint64_t block_bytes; /* 0: not known */
+	uint64_t offset, bytes;
+	bool has_bytes;         /* these are known */
+	bool alone;             /* it changes the results without earlier ones */
+	const char *difference; /* a sentence: what it changes */
+};
+
+struct errors_view_search {
+	const char *verdict, *why; /* why NULL: nothing to say */
+	uint64_t runs, blocks, lines_left_out;
+	bool more; /* there may be further blocks */
+	const struct errors_view_unwritten *found;
+	size_t found_count;
+};
+
+/* Writes the line of a search for unwritten memory. */
+struct error *errors_view_json_search(
+	const struct errors_view_search *search, const struct sink *sink) must_check_;
+
 /* Writes the last line. coverage NULL: nothing is known. */
 struct error *errors_view_json_end(const struct errors_view_end *end,
 	const struct check_coverage *coverage, const struct sink *sink) must_check_;

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "cli/check/uninit.h"
 
 #define NOT_GIVEN UINT_MAX
 /* The exit status of a program that ends at its first error, unless --error-exitcode says another.
@@ -19,6 +20,7 @@
 #define FIRST_EXITCODE 1
 #define PERCENT_MOST 100u
 #define BUDGET_MOST 1000u
+#define UNINIT_DEFAULT 4u
 
 const struct option_spec check_option_specs[] = {
 	{OPT_CHECK_FULL, "full", NULL, "guard every block, not only some of each call stack"},
@@ -43,6 +45,9 @@ const struct option_spec check_option_specs[] = {
 	{OPT_CHECK_GDB, "attach-gdb", NULL, "print the command that attaches a debugger"},
 	{OPT_CHECK_TRACE_CHILDREN, "trace-children", "yes|no",
 		"check the processes that the program starts, too (default: yes)"},
+	{OPT_CHECK_UNINIT, "uninit", "[=N]",
+		"search for memory that is used and was never written, by running the program some "
+		"20 times with different fills: at most N blocks (default: 4)"},
 	{'o', "output", "FILE",
 		"keep the recording as FILE (default: none is kept); %n program, %p PID, %h host"},
 	{'f', "force", NULL, "replace FILE if it exists"},
@@ -180,6 +185,11 @@ struct error *check_options_take(struct check_options *options, int id, const ch
 		return take_number("cpu-budget", argument, 1, BUDGET_MOST, &options->budget);
 	case OPT_CHECK_SEED:
 		return take_seed(options, argument);
+	case OPT_CHECK_UNINIT:
+		options->uninit = UNINIT_DEFAULT;
+		return argument ? take_number("uninit", argument, 1, UNINIT_FINDINGS_MOST,
+					  &options->uninit)
+				: NULL;
 	case OPT_CHECK_BACKEND:
 		return take_backend(options, argument);
 	case OPT_CHECK_ERRORS:

@@ -20,6 +20,7 @@ enum check_option {
 	OPT_CHECK_GDB,
 	OPT_CHECK_BACKEND,
 	OPT_CHECK_TRACE_CHILDREN,
+	OPT_CHECK_UNINIT,
 };
 
 extern const struct option_spec check_option_specs[];
@@ -30,6 +31,7 @@ struct check_options {
 	bool full, first, attach_gdb, json;
 	unsigned align, before, budget; /* as given; UINT_MAX: not */
 	int kill_signal;                /* 0: none */
+	unsigned uninit; /* blocks with unwritten memory to search for, at most; 0: no search */
 	const char *backend;
 	const char *seed;
 	char *setting; /* what HEAPWISE_CHECK is to be; owned */

@@ -56,19 +56,24 @@ static void write_text(const struct printing *p, const struct text *text)
 	}
 }
 
-/* A document as one line. Strings in JSON have no line ends: what is removed is between values. */
+/* Strings in JSON have no line ends: what is removed is between values. */
+void check_line_add(const struct text *document, struct text *ret)
+{
+	const char *at = document->data ? document->data : "";
+	while (*at) {
+		size_t length = strcspn(at, "\n");
+		text_add_n(ret, at, length);
+		at += length;
+		at += strspn(at, "\n ");
+	}
+	text_add(ret, "\n");
+}
+
 static void write_line_of(const struct printing *p, const struct text *document)
 {
 	_cleanup_(text_deinit) struct text line;
 	text_init(&line);
-	const char *at = document->data ? document->data : "";
-	while (*at) {
-		size_t length = strcspn(at, "\n");
-		text_add_n(&line, at, length);
-		at += length;
-		at += strspn(at, "\n ");
-	}
-	text_add(&line, "\n");
+	check_line_add(document, &line);
 	if (!line.failed)
 		write_text(p, &line);
 }

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/check/check_options.h"
 
 struct check_printer {
@@ -33,6 +34,9 @@ struct check_result {
  * outlive it. `log`: where errors are printed. */
 struct error *check_printer_start(
 	const struct check_options *options, int log, struct check_printer *ret) must_check_;
+
+/* Adds a JSON document as one line. */
+void check_line_add(const struct text *document, struct text *ret);
 
 /* Names a recording that is complete. */
 void check_printer_name(const struct check_printer *printer, const char *file);

@@ -17,6 +17,7 @@
 #include "capture/launch.h"
 #include "cli/check/check_options.h"
 #include "cli/check/check_printer.h"
+#include "cli/check/unwritten.h"
 #include "cli/commands/leak_report.h"
 #include "cli/setup/program_end.h"
 #include "cli/setup/runtime_find.h"
@@ -277,13 +278,19 @@ static int check_exit(const struct checking *c, int status, bool errors, bool do
 	return doubt && !WEXITSTATUS(status) ? EXIT_OURS : program_end_like(status);
 }
 
-static int check_launch(struct checking *c)
+/* unwritten: what the run is to report again; NULL: it is the first one. */
+static int check_launch(struct checking *c, const struct unwritten *unwritten)
 {
 	struct launch_options *launch_options = &c->options.recording.launch;
 	struct launch_result result;
 	struct check_result found = {.errors = 0};
 	launch_options->errors = c->printer.pipe;
+	struct unwritten_streams streams;
+	if (unwritten)
+		unwritten_streams_hide(unwritten, &streams);
 	struct error *error = launch(launch_options, &result);
+	if (unwritten)
+		unwritten_streams_show(&streams);
 	if (error) {
 		check_printer_cancel(&c->printer);
 		files_remove(c);
@@ -299,7 +306,7 @@ static int check_launch(struct checking *c)
 	bool leaks = check_leaks(c, &result);
 	files_remove(c);
 	fflush(stderr);
-	int status = result.status;
+	int status = unwritten ? unwritten->found.result.status : result.status;
 	launch_result_deinit(&result);
 	return check_exit(c, status, found.errors || leaks, doubt);
 }
@@ -310,6 +317,32 @@ static int check_refuse(struct error *error, enum program_state state)
 	return state == PROGRAM_NOT_FOUND        ? EXIT_NOT_FOUND
 	       : state == PROGRAM_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE
 						 : EXIT_OURS;
+}
+
+/* Searches for memory that is used and was never written, and has a last run report what was found.
+ */
+static int check_unwritten(struct checking *c)
+{
+	_cleanup_(unwritten_deinit) struct unwritten unwritten;
+	if (c->log == STDERR_FILENO) /* which the last run does not show */
+		c->log = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct error *error = unwritten_search(&c->options, c->guard.data, &unwritten);
+	if (!error)
+		error = unwritten_show(&unwritten, &c->options, c->log);
+	if (!error && unwritten.found.verdict == UNINIT_FOUND)
+		error = unwritten_prepare(&unwritten, &c->options);
+	if (!error && unwritten.found.verdict == UNINIT_FOUND)
+		error = check_printer_start(&c->options, c->log, &c->printer);
+	if (!error && unwritten.found.verdict == UNINIT_FOUND)
+		return check_launch(c, &unwritten);
+	files_remove(c);
+	if (error) {
+		message_error(error);
+		return EXIT_OURS;
+	}
+	enum uninit_verdict verdict = unwritten.found.verdict;
+	return check_exit(c, unwritten.found.result.status, verdict == UNINIT_UNNAMED,
+		verdict != UNINIT_NONE);
 }
 
 static int cmd_check(const struct command *command, int argc, char **argv)
@@ -332,7 +365,7 @@ static int cmd_check(const struct command *command, int argc, char **argv)
 		error = guard_find(runtime, &c.guard);
 	if (!error)
 		error = files_prepare(&c);
-	if (!error)
+	if (!error && !c.options.uninit)
 		error = check_printer_start(&c.options, c.log, &c.printer);
 	if (error) {
 		files_remove(&c);
@@ -342,7 +375,7 @@ static int cmd_check(const struct command *command, int argc, char **argv)
 	launch_options->program = program;
 	launch_options->runtime = runtime;
 	launch_options->beside = c.guard.data;
-	return check_launch(&c);
+	return c.options.uninit ? check_unwritten(&c) : check_launch(&c, NULL);
 }
 
 const struct command command_check = {
@@ -371,7 +404,8 @@ const struct command command_check = {
 	.examples = "  heapwise check ./app --fast input.txt\n"
 		    "  heapwise check --full --error-exitcode=1 ./test\n"
 		    "  heapwise check --errors=first --log-file=errors.txt make test\n"
-		    "  heapwise check -o app.hpw --leak-check=full ./app\n",
+		    "  heapwise check -o app.hpw --leak-check=full ./app\n"
+		    "  heapwise check --uninit ./app input.txt\n",
 	.options = check_option_specs,
 	.stops_at_operand = true,
 	.no_files = true,

@@ -151,6 +151,17 @@ static void add_call(const struct error_row *row, struct text *out)
 	}
 }
 
+static void add_unwritten(const struct hw_error_report *report, struct text *out)
+{
+	text_add(out, "The result depends on ");
+	if (!report->access_bytes) {
+		text_add(out, "uninitialised memory of a block");
+		return;
+	}
+	text_printf(out, "%" PRIu64 " uninitialised byte%s at offset %" PRIu64 " of a block",
+		report->access_bytes, report->access_bytes == 1 ? "" : "s", report->source);
+}
+
 void error_words_what(const struct error_row *row, struct text *out)
 {
 	switch (row->kind) {
@@ -170,7 +181,7 @@ void error_words_what(const struct error_row *row, struct text *out)
 		add_late(row, "Invalid write: a freed block has changed", out);
 		break;
 	case HW_ERROR_UNINIT:
-		text_add(out, "The result depends on uninitialised memory of a block");
+		add_unwritten(&row->report, out);
 		break;
 	case HW_ERROR_FREE:
 	case HW_ERROR_DOUBLE_FREE:

@@ -163,7 +163,9 @@ void errors_view_place(struct errors_view_places *places, size_t number, struct 
 
 enum { EVENT };
 static const struct column event_columns[] = {
-	[EVENT] = {"event", COLUMN_TEXT, .says = "`errors`, or `end`: there are no more"},
+	[EVENT] = {"event", COLUMN_TEXT,
+		.says = "`errors`; `uninit`: what a search for unwritten memory came to; "
+			"`end`: there are no more"},
 	COLUMNS_END};
 
 static void event_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -212,14 +214,61 @@ static const struct table_type end_type = {.within = "sums",
 	.columns = end_columns,
 	.row_bytes = sizeof(struct errors_view_end)};
 
+static const struct column search_columns[] = {
+	WORD_OF(errors_view_search, verdict,
+		"`found`; `none`: no fill changed a result; `unnamed`: one did, but no block was "
+		"found that does; `not-repeatable`, `not-checked`: can't be told"),
+	WORD_OF(errors_view_search, why, "what differs, if that is all that is known"),
+	COUNT_OF(errors_view_search, runs, "how often the program was run"),
+	COUNT_OF(errors_view_search, blocks, "that the first run allocated"),
+	COUNT_OF(errors_view_search, lines_left_out,
+		"lines of output that differ by themselves, and were not compared"),
+	FLAG_OF(errors_view_search, more, "whether there may be further blocks"), COLUMNS_END};
+static const struct table_type search_type = {.within = "search",
+	.says = "event `uninit`: the search",
+	.columns = search_columns,
+	.row_bytes = sizeof(struct errors_view_search)};
+
+enum { NUMBER, BLOCK_BYTES, OFFSET, BYTES, ALONE, DIFFERENCE };
+static const struct column unwritten_columns[] = {
+	[NUMBER] = COUNT_AS("block_number", errors_view_unwritten, number,
+		"of the block, in the order of allocation, from 0"),
+	[BLOCK_BYTES] = BYTES_OF(errors_view_unwritten, block_bytes, "null: not known"),
+	[OFFSET] = BYTES_OF(errors_view_unwritten, offset,
+		"of the unwritten bytes in the block; null: not known"),
+	[BYTES] = BYTES_OF(errors_view_unwritten, bytes, "so many; null: not known"),
+	[ALONE] = FLAG_OF(errors_view_unwritten, alone,
+		"whether they change the result without those of earlier blocks"),
+	[DIFFERENCE] = WORD_OF(errors_view_unwritten, difference, "what they change"),
+	COLUMNS_END};
+
+static void unwritten_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct errors_view_unwritten *one =
+		&((const struct errors_view_unwritten *)context)[row];
+	bool known = column == BLOCK_BYTES                 ? one->block_bytes
+		     : column == OFFSET || column == BYTES ? one->has_bytes
+							   : true;
+	if (known)
+		table_member(&unwritten_columns[column], one, ret);
+	else
+		ret->state = CELL_UNKNOWN;
+}
+
+static const struct table_type unwritten_type = {.name = "unwritten",
+	.says = "event `uninit`: blocks whose unwritten bytes change the results",
+	.columns = unwritten_columns,
+	.cell = unwritten_cell};
+
 const struct answer_type check_answer_type = {.schema = "heapwise.check/1",
 	.from = "heapwise check --json",
 	.says = "memory errors, as they happen: each line is a document. An error comes again, "
 		"with "
 		"a larger `count`, in no further line: how often each came is in the recording. "
 		"`coverage` is that of all processes together, in the last line",
-	.tables = (const struct table_type *const[]){&event_type, &process_type,
-		&report_errors_type, &end_type, &report_coverage_type, NULL},
+	.tables =
+		(const struct table_type *const[]){&event_type, &process_type, &report_errors_type,
+			&search_type, &unwritten_type, &end_type, &report_coverage_type, NULL},
 	.parts = (const struct table_type *const[]){&plain_frame_type, NULL}};
 
 static struct error *document_begin(const struct sink *sink, const char *event, struct answer **ret)
@@ -252,6 +301,20 @@ struct error *errors_view_json(const struct model *model, const struct errors_vi
 	const struct errors_shown shown = {model, resolver, SIZE_MAX, true};
 	answer_record_of(answer, &process_type, model);
 	errors_put_from(&shown, options->first, answer);
+	return document_end(answer);
+}
+
+struct error *errors_view_json_search(
+	const struct errors_view_search *search, const struct sink *sink)
+{
+	struct answer *answer;
+	struct error *error = document_begin(sink, "uninit", &answer);
+	if (error)
+		return error;
+	const struct table found = {
+		&unwritten_type, search->found, search->found_count, .limit = TABLE_NO_LIMIT};
+	answer_record_of(answer, &search_type, search);
+	answer_table(answer, &found);
 	return document_end(answer);
 }
 

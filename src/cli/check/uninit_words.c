@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/check/uninit_words.h"
+
+#include <inttypes.h>
+
+#include "views/errors_view.h"
+
+static const char *const verdict_names[] = {[UNINIT_NONE] = "none",
+	[UNINIT_FOUND] = "found",
+	[UNINIT_NOT_REPEATABLE] = "not-repeatable",
+	[UNINIT_NOT_SERVED] = "not-checked",
+	[UNINIT_UNNAMED] = "unnamed"};
+
+static void add_masked(const struct uninit_result *result, struct text *text)
+{
+	if (!result->masked)
+		return;
+	text_add(text, "; ");
+	text_add_counted(text, result->masked, "line of output that differs by itself was",
+		"lines of output that differ by themselves were");
+	text_add(text, " left out");
+}
+
+static void add_bytes(const struct uninit_finding *finding, struct text *text)
+{
+	uint64_t count = finding->last - finding->first + 1;
+	if (!finding->has_bytes) {
+		text_add(text, "bytes that were never written (which ones is not known)");
+		return;
+	}
+	if (count == 1)
+		text_printf(text, "the byte at offset %" PRIu64, finding->first);
+	else
+		text_printf(
+			text, "the %" PRIu64 " bytes at offset %" PRIu64, count, finding->first);
+}
+
+static void add_finding(const struct uninit_finding *finding, struct text *text)
+{
+	bool is_one = finding->has_bytes && finding->first == finding->last;
+	add_bytes(finding, text);
+	text_add(text, " of a block");
+	if (finding->block_bytes) {
+		text_add(text, " of ");
+		text_add_counted(text, finding->block_bytes, "byte", "bytes");
+	}
+	text_add(text, " (block number ");
+	text_add_count(text, finding->number);
+	text_printf(text, ")%s %s %s\n", finding->alone ? "" : ", together with earlier blocks,",
+		is_one ? "changes" : "change", finding->difference);
+}
+
+static void add_found(const struct uninit_result *result, struct text *text)
+{
+	text_add(text, "results depend on heap memory that was never written, by ");
+	text_add_counted(text, result->runs, "run", "runs");
+	add_masked(result, text);
+	text_add(text, ":\n");
+	for (size_t i = 0; i < result->count; i++) {
+		text_add(text, "  ");
+		add_finding(&result->findings[i], text);
+	}
+	if (result->more)
+		text_add(text, "  there may be more: the search ended before the results were the "
+			       "same with every fill\n");
+}
+
+void uninit_add_words(const struct uninit_result *result, struct text *text)
+{
+	switch (result->verdict) {
+	case UNINIT_FOUND:
+		add_found(result, text);
+		return;
+	case UNINIT_NONE:
+		text_add(text, "no result depends on heap memory that was never written: exit "
+			       "status, standard output and standard error were the same in ");
+		text_add_counted(text, result->runs, "run", "runs");
+		text_add(text, " with different fills of new blocks");
+		add_masked(result, text);
+		text_add(text, "\n");
+		return;
+	case UNINIT_NOT_REPEATABLE:
+		text_printf(text,
+			"can't tell whether results depend on memory that was never written: runs "
+			"with the same memory differ (%s); --uninit needs a program that does the "
+			"same each time, --engine=valgrind does not\n",
+			result->why);
+		return;
+	case UNINIT_NOT_SERVED:
+		text_add(text,
+			"can't tell whether results depend on memory that was never "
+			"written: the program got no block from libheapwise-guard.so (it has an "
+			"allocator of its own, is set-user-ID, or allocates nothing)\n");
+		return;
+	case UNINIT_UNNAMED:
+		text_printf(text,
+			"results depend on heap memory that was never written (%s), but no block "
+			"was found that changes them by itself in ",
+			result->why);
+		text_add_counted(text, result->runs, "run", "runs");
+		text_add(text, "\n");
+	}
+}
+
+struct error *uninit_write_json(const struct uninit_result *result, const struct sink *sink)
+{
+	struct errors_view_unwritten found[UNINIT_FINDINGS_MOST];
+	for (size_t i = 0; i < result->count; i++) {
+		const struct uninit_finding *one = &result->findings[i];
+		found[i] = (struct errors_view_unwritten){.number = one->number,
+			.block_bytes = one->block_bytes,
+			.offset = one->first,
+			.bytes = one->last - one->first + 1,
+			.has_bytes = one->has_bytes,
+			.alone = one->alone,
+			.difference = one->difference};
+	}
+	const struct errors_view_search search = {.verdict = verdict_names[result->verdict],
+		.why = result->why,
+		.runs = result->runs,
+		.blocks = result->blocks,
+		.lines_left_out = result->masked,
+		.more = result->more,
+		.found = found,
+		.found_count = result->count};
+	return errors_view_json_search(&search, sink);
+}
