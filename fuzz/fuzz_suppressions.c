@@ -61,7 +61,12 @@ static void check_entries(const struct suppressions *set)
 	for (uint32_t id = 0; id < suppressions_count(set); id++) {
 		const struct suppression *entry = suppressions_get(set, id);
 		need(*entry->name && strcmp(entry->file, "input") == 0 && entry->line > 0);
-		need(!(entry->kinds & ~SUPPRESS_KINDS_ALL));
+		need(!(entry->kinds >> SUPPRESS_ALL_KINDS));
+		/* Of leaks of any kinds, or of errors of one. */
+		uint64_t errors = entry->kinds & ~(uint64_t)SUPPRESS_KINDS_ALL;
+		need(!errors || errors == entry->kinds);
+		need(!(errors & (errors - 1)));
+		need(!entry->extra || (*entry->extra && errors));
 	}
 }
 
@@ -83,6 +88,30 @@ static void check_stack(struct suppressions *set, const struct suppress_frame *f
 	uint32_t again = match(set, frames, count, SUPPRESS_POSSIBLE);
 	need(again == (found == SUPPRESS_NONE ? before : found));
 	text_deinit(&text);
+}
+
+/* The same for an error of each kind, with a line of its own or without. */
+static void check_error(struct suppressions *set, const struct suppress_frame *frames, size_t count)
+{
+	for (unsigned kind = SUPPRESS_KINDS; kind < SUPPRESS_ALL_KINDS && count; kind++) {
+		const struct suppress_error error = {.kinds = SUPPRESS_BIT(kind),
+			.extra = kind == SUPPRESS_PARAM || kind == SUPPRESS_FISHY_VALUE
+					 ? "read(buf)"
+					 : NULL,
+			.frames = frames,
+			.count = count};
+		uint32_t before = (uint32_t)suppressions_count(set), found, again;
+		need(!suppressions_match_error(set, &error, &found));
+		need(found == SUPPRESS_NONE || suppressions_get(set, found)->kinds == error.kinds);
+		struct text text;
+		text_init(&text);
+		suppress_write_error(&text, &error);
+		need(!suppressions_parse(set, "written", text.data ? text.data : "", text.len));
+		need(suppressions_count(set) == before + (text.len > 0));
+		need(!suppressions_match_error(set, &error, &again));
+		need(!text.len || again == (found == SUPPRESS_NONE ? before : found));
+		text_deinit(&text);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -112,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct suppress_frame frames[FRAMES_MAX];
 	size_t count = split_frames(names, frames);
 	check_stack(set, frames, count);
+	check_error(set, frames, count);
 	suppressions_limit_lines(set, 3);
 	match(set, frames, count, SUPPRESS_DEFINITE);
 	error_destroy(error);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Suppressions: known leaks that the user does not want to see. They are read from files as
- * Valgrind has them (its manual, "Suppressing errors"; entries of Memcheck:Leak are used, others
- * passed over) and from lines `leak:PATTERN` as LeakSanitizer has them, both also in one file.
+ * Suppressions: known leaks and errors that the user does not want to see. They are read from files
+ * as Valgrind has them (its manual, "Suppressing errors"; entries of Memcheck are used, others
+ * passed over) and from lines `leak:PATTERN` and `interceptor_via_fun:PATTERN` as LeakSanitizer and
+ * AddressSanitizer have them, all also in one file.
  *
  *	suppressions_create(&set);
  *	suppressions_parse(set, "my.supp", text, len);       each file, in the order that counts
  *	suppressions_add_built_in(set);
  *	suppressions_match(set, frames, count, kind, &id);   each record
  *	suppressions_use(set, id, blocks, bytes);
+ *	suppressions_match_error(set, &error, &id);          each error beside leaks
+ *	suppressions_use_error(set, id, count);
  *
  * A stack is given innermost frame first and begins with the allocation function itself (see
  * suppress_allocation_frames()), because that is what such files are written for: an entry holds
@@ -36,6 +39,46 @@ enum suppress_kind {
 	SUPPRESS_KINDS
 };
 #define SUPPRESS_KINDS_ALL ((1u << SUPPRESS_KINDS) - 1)
+
+/* Kinds of errors beside leaks as Memcheck's suppressions name them
+ * (MC_(recognised_suppression)()), numbered behind those of leaks. */
+enum suppress_error_kind {
+	SUPPRESS_ADDR1 = SUPPRESS_KINDS, /* accesses, by their size in bytes */
+	SUPPRESS_ADDR2,
+	SUPPRESS_ADDR4,
+	SUPPRESS_ADDR8,
+	SUPPRESS_ADDR16,
+	SUPPRESS_ADDR32,
+	SUPPRESS_VALUE1, /* uses of uninitialised values, likewise */
+	SUPPRESS_VALUE2,
+	SUPPRESS_VALUE4,
+	SUPPRESS_VALUE8,
+	SUPPRESS_VALUE16,
+	SUPPRESS_VALUE32,
+	SUPPRESS_COND, /* Value0, too */
+	SUPPRESS_PARAM,
+	SUPPRESS_JUMP,
+	SUPPRESS_FREE,
+	SUPPRESS_OVERLAP,
+	SUPPRESS_CORE_MEM,
+	SUPPRESS_USER,
+	SUPPRESS_MEMPOOL,
+	SUPPRESS_FISHY_VALUE,
+	SUPPRESS_REALLOC_ZERO,
+	SUPPRESS_BAD_SIZE,
+	SUPPRESS_BAD_ALIGN,
+	SUPPRESS_SIZE_MISMATCH,
+	SUPPRESS_ALIGN_MISMATCH,
+	SUPPRESS_UNSAFE_ZERO_SIZE,
+	/* AddressSanitizer's: errors of accesses that functions of libc make for the program, and
+	 * frees by a function that does not match. */
+	SUPPRESS_IN_CALL,
+	SUPPRESS_MISMATCH,
+	SUPPRESS_ALL_KINDS
+};
+#define SUPPRESS_BIT(kind) (UINT64_C(1) << (kind))
+#define SUPPRESS_ADDR_ALL (SUPPRESS_BIT(SUPPRESS_ADDR32 + 1) - SUPPRESS_BIT(SUPPRESS_ADDR1))
+#define SUPPRESS_VALUE_ALL (SUPPRESS_BIT(SUPPRESS_VALUE32 + 1) - SUPPRESS_BIT(SUPPRESS_VALUE1))
 
 /* What a text may hold; more is an error that says so. */
 #define SUPPRESS_TEXT_BYTES_MAX (16u << 20)
@@ -75,9 +118,22 @@ struct suppression {
 	const char *name; /* an LSan line: its pattern */
 	const char *file; /* as given to suppressions_parse() */
 	uint32_t line;    /* of the name, from 1 */
-	unsigned kinds;   /* that it suppresses: bits 1 << enum suppress_kind */
+	uint64_t kinds;   /* that it suppresses: bits 1 << enum suppress_kind, or of an error's */
+	/* The line that entries of Param and FishyValue have: the error must say the same; NULL:
+	 * there is none. */
+	const char *extra;
 	enum suppress_origin origin;
 	uint64_t records, blocks, bytes; /* that suppressions_use() counted */
+	uint64_t errors;                 /* that suppressions_use_error() counted */
+};
+
+/* An error beside leaks, as suppressions see it. Borrowed during a call. */
+struct suppress_error {
+	uint64_t kinds;    /* SUPPRESS_BIT() of the kinds of which any fits: several if the size of
+			      an access is not known, or is none that Memcheck has */
+	const char *extra; /* "write(buf)"; NULL: there is none */
+	const struct suppress_frame *frames; /* where it was made, innermost first */
+	size_t count;
 };
 
 struct suppressions;
@@ -129,14 +185,20 @@ void suppressions_limit_lines(struct suppressions *set, unsigned lines);
 struct error *suppressions_match(struct suppressions *set, const struct suppress_frame *frames,
 	size_t count, enum suppress_kind kind, uint32_t *ret_id) must_check_;
 
+/* Finds the first entry that fits an error beside leaks, likewise. */
+struct error *suppressions_match_error(
+	struct suppressions *set, const struct suppress_error *error, uint32_t *ret_id) must_check_;
+
 /* Counts a record that an entry suppressed. */
 void suppressions_use(struct suppressions *set, uint32_t id, uint64_t blocks, uint64_t bytes);
+/* Counts an error that came `count` times. */
+void suppressions_use_error(struct suppressions *set, uint32_t id, uint64_t count);
 
 /* Returns the number of entries; ids count from 0 in the order of addition. */
 size_t suppressions_count(const struct suppressions *set);
 const struct suppression *suppressions_get(const struct suppressions *set, uint32_t id);
-/* Returns the number of valid entries that were ignored: of other tools, or of errors other than
- * leaks. */
+/* Returns the number of valid entries that were ignored: of other tools than Memcheck, or of errors
+ * that heapwise has not (odr_violation: of AddressSanitizer). */
 size_t suppressions_passed_over(const struct suppressions *set);
 
 /* What was done so far, for tests and figures. */
@@ -150,6 +212,8 @@ struct suppress_effort suppressions_effort(const struct suppressions *set);
 
 /* Returns "definite", "indirect", "possible", "reachable". */
 const char *suppress_kind_name(enum suppress_kind kind);
+/* Returns "Addr1", as after "Memcheck:"; NULL for those of AddressSanitizer. */
+const char *suppress_error_kind_name(enum suppress_error_kind kind);
 
 /*
  * How Valgrind 3.19 shows the allocation function, in `ret`: the frames that a stack begins with.
@@ -166,9 +230,14 @@ size_t suppress_allocation_frames(
 void suppress_write(struct text *text, enum suppress_kind kind, const struct suppress_frame *frames,
 	size_t count);
 
+/* Adds one for an error of at least one frame, likewise: of the first of its kinds that Memcheck
+ * has. Nothing if it has none of them. */
+void suppress_write_error(struct text *text, const struct suppress_error *error);
+
 /*
  * Adds "used_suppression:      1 NAME FILE:LINE suppressed: 1,234 bytes in 5 blocks" and a newline:
- * a line of memcheck's -s without the process at its start.
+ * a line of memcheck's -s without the process at its start. Of entries for other errors it ends
+ * with the line's number.
  */
 void suppress_write_used(struct text *text, const struct suppression *suppression);
 

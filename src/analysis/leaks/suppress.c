@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "analysis/leaks/suppress_impl.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "symbols/name.h"
 
 uint64_t suppress_text_hash(struct suppress_text text)
 {
@@ -38,6 +41,7 @@ void suppressions_destroy(struct suppressions *set)
 	suppress_line_vec_deinit(&set->lines);
 	suppress_pattern_vec_deinit(&set->patterns);
 	suppress_pattern_map_deinit(&set->pattern_by_text);
+	suppress_pattern_map_deinit(&set->mangled_by_whole);
 	arena_deinit(&set->arena);
 	arena_deinit(&set->names);
 	free(set);
@@ -45,7 +49,8 @@ void suppressions_destroy(struct suppressions *set)
 
 static struct suppress_pattern pattern_of(struct suppress_text text)
 {
-	struct suppress_pattern pattern = {.text = text, .stem = text.len};
+	struct suppress_pattern pattern = {
+		.text = text, .stem = text.len, .next_mangled = SUPPRESS_NO_PATTERN};
 	const char *at = NULL;
 	if (text.what == WHAT_FUNCTION && text.len)
 		at = memchr(text.text + 1, '@', text.len - 1);
@@ -56,6 +61,32 @@ static struct suppress_pattern pattern_of(struct suppress_text text)
 			  !memchr(text.text, '?', text.len);
 	pattern.everything = !any && text.len && strspn(text.text, "*") == text.len;
 	return pattern;
+}
+
+/* Finds the pattern of a mangled name by what it stands for, too: files of checkers have C++ names
+ * with their parameters instead. Several names (constructors') may stand for the same. */
+static struct error *intern_whole(struct suppressions *set, uint32_t id)
+{
+	struct suppress_pattern *pattern = &set->patterns.data[id];
+	if (pattern->text.what != WHAT_FUNCTION || !pattern->literal ||
+		!name_is_mangled(pattern->text.text))
+		return NULL;
+	_cleanup_(text_deinit) struct text whole;
+	text_init(&whole);
+	name_add_whole(&whole, pattern->text.text);
+	if (whole.failed)
+		return error_no_memory();
+	struct suppress_text key = {.text = arena_strndup(&set->arena, whole.data, whole.len),
+		.len = (uint32_t)whole.len,
+		.what = WHAT_FUNCTION};
+	bool is_new;
+	uint32_t *place =
+		key.text ? suppress_pattern_map_insert(&set->mangled_by_whole, key, &is_new) : NULL;
+	if (!place)
+		return error_no_memory();
+	pattern->next_mangled = is_new ? SUPPRESS_NO_PATTERN : *place;
+	*place = id;
+	return NULL;
 }
 
 struct error *suppressions_intern(struct suppressions *set, enum suppress_what what,
@@ -75,7 +106,7 @@ struct error *suppressions_intern(struct suppressions *set, enum suppress_what w
 	if (!place)
 		return error_no_memory();
 	*place = *ret = id;
-	return NULL;
+	return intern_whole(set, id);
 }
 
 void suppressions_limit_lines(struct suppressions *set, unsigned lines)
@@ -98,6 +129,15 @@ void suppressions_use(struct suppressions *set, uint32_t id, uint64_t blocks, ui
 	shown->records++;
 	shown->blocks += blocks;
 	shown->bytes += bytes;
+}
+
+void suppressions_use_error(struct suppressions *set, uint32_t id, uint64_t count)
+{
+	assert(id < set->entries.len);
+	struct suppression *shown = &set->entries.data[id].shown;
+	shown->records++;
+	if (__builtin_add_overflow(shown->errors, count, &shown->errors))
+		shown->errors = UINT64_MAX;
 }
 
 size_t suppressions_count(const struct suppressions *set)

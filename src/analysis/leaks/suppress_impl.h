@@ -30,12 +30,15 @@ struct suppress_text {
 uint64_t suppress_text_hash(struct suppress_text text);
 bool suppress_text_equal(struct suppress_text a, struct suppress_text b);
 
+#define SUPPRESS_NO_PATTERN UINT32_MAX
+
 /* A pattern's text is made of `*` and literal bytes, and of `?` unless it is WHAT_ANY. */
 struct suppress_pattern {
 	struct suppress_text text;
 	uint32_t stem;   /* length without a symbol version (@@GLIBC_2.34), where there is one */
 	bool literal;    /* neither wildcards nor a version: found by its text */
 	bool everything; /* only `*`, and not WHAT_ANY: fits each known and unknown name */
+	uint32_t next_mangled; /* another one that stands for the same name of C++ */
 };
 
 #define SUPPRESS_ELLIPSIS UINT32_MAX
@@ -88,6 +91,7 @@ struct suppressions {
 	struct suppress_line_vec lines;
 	struct suppress_pattern_vec patterns;
 	struct suppress_pattern_map pattern_by_text;
+	struct suppress_pattern_map mangled_by_whole; /* the last one of each name */
 	size_t passed_over;
 	unsigned line_limit; /* 0: none */
 	struct suppress_effort effort;

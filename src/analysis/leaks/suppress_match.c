@@ -158,6 +158,17 @@ static struct error *add_literal(struct suppressions *set, struct suppress_text 
 	return pattern && set->patterns.data[*pattern].literal ? add_match(set, *pattern) : NULL;
 }
 
+/* Patterns of mangled names that stand for this one. */
+static struct error *add_mangled(struct suppressions *set, struct suppress_text name)
+{
+	const uint32_t *first = suppress_pattern_map_find(&set->mangled_by_whole, name);
+	struct error *error = NULL;
+	for (uint32_t id = first ? *first : SUPPRESS_NO_PATTERN;
+		id != SUPPRESS_NO_PATTERN && !error; id = set->patterns.data[id].next_mangled)
+		error = add_match(set, id);
+	return error;
+}
+
 /* The name without what only one of symbol table and debug information adds to it. */
 static struct suppress_text suppress_match_shortened(struct suppress_text name)
 {
@@ -213,6 +224,8 @@ static struct error *compare_name(
 	struct glob_pairs pairs = glob_pairs_of_name(name.text, name.len);
 	run->first = (uint32_t)set->matched.len;
 	struct error *error = add_literal(set, name);
+	if (!error)
+		error = add_mangled(set, name);
 	if (!error && shorter.len != name.len)
 		error = add_literal(set, shorter);
 	for (size_t i = 0; i < set->trials.len && !error; i++) {
@@ -416,9 +429,17 @@ static bool entry_fits(struct suppressions *set, const struct suppress_entry *en
 /* The search for one stack: the first entry that fits so far. */
 struct search {
 	struct suppressions *set;
-	unsigned kind;
+	uint64_t kinds;
+	const char *extra;
 	uint32_t best;
 };
+
+/* Whether the entry is for such errors at all. */
+static bool suppress_match_is_of(const struct search *search, const struct suppression *entry)
+{
+	return entry->kinds & search->kinds &&
+	       (!entry->extra || (search->extra && !strcmp(entry->extra, search->extra)));
+}
 
 /* Tries entries, which are ascending, up to the best one. */
 static void try_entries(struct search *search, const uint32_t *ids, size_t count)
@@ -426,7 +447,8 @@ static void try_entries(struct search *search, const uint32_t *ids, size_t count
 	struct suppressions *set = search->set;
 	for (size_t i = 0; i < count && ids[i] < search->best; i++) {
 		const struct suppress_entry *entry = &set->entries.data[ids[i]];
-		if (set->tried[ids[i]] == set->stack || !(entry->shown.kinds & search->kind))
+		if (set->tried[ids[i]] == set->stack ||
+			!suppress_match_is_of(search, &entry->shown))
 			continue;
 		set->tried[ids[i]] = set->stack;
 		if (entry_fits(set, entry))
@@ -454,11 +476,10 @@ static void number_stack(struct suppressions *set)
 	set->stack++;
 }
 
-struct error *suppressions_match(struct suppressions *set, const struct suppress_frame *frames,
-	size_t count, enum suppress_kind kind, uint32_t *ret_id)
+static struct error *suppress_match_search(
+	struct search *search, const struct suppress_frame *frames, size_t count, uint32_t *ret_id)
 {
-	assert((unsigned)kind < SUPPRESS_KINDS);
-	struct search search = {.set = set, .kind = 1u << kind, .best = SUPPRESS_NONE};
+	struct suppressions *set = search->set;
 	struct error *error = set->entries.len ? suppress_match_prepare(set) : NULL;
 	if (!error && set->entries.len)
 		error = see_stack(set, frames, count);
@@ -467,14 +488,32 @@ struct error *suppressions_match(struct suppressions *set, const struct suppress
 	if (set->entries.len) {
 		number_stack(set);
 		for (size_t i = 0; i < set->runs.len; i++)
-			try_run(&search, set->runs.data[i]);
+			try_run(search, set->runs.data[i]);
 		for (size_t i = 0; i < set->seen.len; i++) {
-			try_run(&search, set->seen.data[i].object);
-			try_run(&search, set->seen.data[i].object_alias);
-			try_run(&search, set->seen.data[i].source);
+			try_run(search, set->seen.data[i].object);
+			try_run(search, set->seen.data[i].object_alias);
+			try_run(search, set->seen.data[i].source);
 		}
-		try_entries(&search, set->unkeyed.data, set->unkeyed.len);
+		try_entries(search, set->unkeyed.data, set->unkeyed.len);
 	}
-	*ret_id = search.best;
+	*ret_id = search->best;
 	return NULL;
+}
+
+struct error *suppressions_match(struct suppressions *set, const struct suppress_frame *frames,
+	size_t count, enum suppress_kind kind, uint32_t *ret_id)
+{
+	assert((unsigned)kind < SUPPRESS_KINDS);
+	struct search search = {.set = set, .kinds = SUPPRESS_BIT(kind), .best = SUPPRESS_NONE};
+	return suppress_match_search(&search, frames, count, ret_id);
+}
+
+struct error *suppressions_match_error(
+	struct suppressions *set, const struct suppress_error *error, uint32_t *ret_id)
+{
+	struct search search = {.set = set,
+		.kinds = error->kinds & ~(uint64_t)SUPPRESS_KINDS_ALL,
+		.extra = error->extra,
+		.best = SUPPRESS_NONE};
+	return suppress_match_search(&search, error->frames, error->count, ret_id);
 }

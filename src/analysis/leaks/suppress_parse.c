@@ -10,7 +10,9 @@
  *	   fun:PATTERN | obj:PATTERN | src:PATTERN[:LINE] | ...
  *	}
  *
- * and of SuppressionContext::Parse() in LLVM's sanitizer_suppressions.cpp for lines leak:PATTERN.
+ * with an extra line after some kinds of errors, and of SuppressionContext::Parse() in LLVM's
+ * sanitizer_suppressions.cpp for lines leak:PATTERN and those of AddressSanitizer
+ * (asan_suppressions.cpp).
  * Blank lines and those that begin with `#` may be anywhere. Unlike Valgrind this takes src: as
  * the first line, refuses what could never have been meant (a `{` inside of an entry, letters
  * after src:FILE:), and after an error reads on, to name the lines of the next ones.
@@ -178,26 +180,29 @@ static struct error *parse_leak(
 	return error ? error : add_entry(parser, entry, name);
 }
 
-/* Memcheck's other kinds: well-formed, but of no use here. */
-static struct error *pass_over(struct parser *parser, const struct memcheck_kind *kind)
+/* The line of its own that some kinds have. */
+static struct error *parse_extra(
+	struct parser *parser, const struct memcheck_kind *kind, const char **ret)
 {
-	struct suppress_line_vec *lines = &parser->set->lines;
-	size_t lines_before = lines->len;
+	if (is_location(parser->line) || is_text(parser->line, "}"))
+		return malformed(parser,
+			"Memcheck:%s needs an extra line right after it; see Valgrind's manual",
+			kind->name);
+	*ret = arena_strndup(&parser->set->arena, parser->line.data, parser->line.len);
+	return *ret ? entry_line(parser, "a stack and a line '}'") : error_no_memory();
+}
+
+/* What follows Memcheck's other kinds. */
+static struct error *parse_error(struct parser *parser, struct suppress_entry entry,
+	const struct memcheck_kind *kind, struct slice name)
+{
 	struct error *error = entry_line(parser, "a stack and a line '}'");
-	if (!error && kind->has_extra) {
-		if (is_location(parser->line) || is_text(parser->line, "}"))
-			error = malformed(parser,
-				"Memcheck:%s needs an extra line right after it; see Valgrind's "
-				"manual",
-				kind->name);
-		else
-			error = entry_line(parser, "a stack and a line '}'");
-	}
+	entry.shown.kinds = SUPPRESS_BIT(kind->kind);
+	if (!error && kind->has_extra)
+		error = parse_extra(parser, kind, &entry.shown.extra);
 	if (!error)
 		error = parse_stack(parser);
-	lines->len = lines_before;
-	parser->set->passed_over += !error;
-	return error;
+	return error ? error : add_entry(parser, entry, name);
 }
 
 /* The line `{` was read. */
@@ -224,24 +229,52 @@ static struct error *parse_entry(struct parser *parser)
 	if (!kind)
 		return skip_entry(parser);
 	if (strcmp(kind->name, MEMCHECK_LEAK) != 0)
-		return pass_over(parser, kind);
+		return parse_error(parser, entry, kind, name);
 	return parse_leak(parser, entry, name);
 }
 
-/*
- * An LSan pattern as one with `*` alone: ^ at its start and $ where it ends anchor it. What follows
- * a $ counts as little as it does there.
- */
-static struct error *parse_lsan(struct parser *parser, struct slice pattern)
+/* Lines of the sanitizers: TYPE:PATTERN. */
+static const struct suppress_lsan_type {
+	const char *beginning;
+	uint64_t kinds; /* none: of an error that is not looked for here */
+	enum suppress_what what;
+} lsan_types[] = {
+	{"leak:", SUPPRESS_KINDS_ALL, WHAT_ANY},
+	{"interceptor_via_fun:", SUPPRESS_BIT(SUPPRESS_IN_CALL), WHAT_FUNCTION},
+	{"interceptor_via_lib:", SUPPRESS_BIT(SUPPRESS_IN_CALL), WHAT_OBJECT},
+	{"alloc_dealloc_mismatch:", SUPPRESS_BIT(SUPPRESS_MISMATCH), WHAT_ANY},
+	{"odr_violation:", 0, WHAT_ANY},
+};
+
+static const struct suppress_lsan_type *find_lsan_type(struct slice line)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(lsan_types); i++)
+		if (after(line, lsan_types[i].beginning).data)
+			return &lsan_types[i];
+	return NULL;
+}
+
+/*
+ * A sanitizer's pattern as one with `*` alone: ^ at its start and $ where it ends anchor it. What
+ * follows a $ counts as little as it does there.
+ */
+static struct error *parse_lsan(struct parser *parser, const struct suppress_lsan_type *type)
+{
+	struct slice pattern = after(parser->line, type->beginning);
 	struct suppress_entry entry = {
-		.shown = {.line = parser->line_number, .kinds = SUPPRESS_KINDS_ALL},
+		.shown = {.line = parser->line_number, .kinds = type->kinds},
 		.first = (uint32_t)parser->set->lines.len,
 		.of_any_frame = true,
 	};
 	if (pattern.len == 0)
-		return malformed(parser, "'leak:' without a pattern would match every leak; write "
-					 "a part of the name of a function, file or module");
+		return malformed(parser,
+			"'%s' without a pattern would match every %s; write "
+			"a part of the name of a function, file or module",
+			type->beginning, type->kinds == SUPPRESS_KINDS_ALL ? "leak" : "error");
+	if (!type->kinds) {
+		parser->set->passed_over++;
+		return NULL;
+	}
 	struct slice body = pattern;
 	bool from_start = *body.data == '^';
 	body.data += from_start;
@@ -258,7 +291,7 @@ static struct error *parse_lsan(struct parser *parser, struct slice pattern)
 	if (text.failed)
 		return error_no_memory();
 	struct error *error = suppress_parse_add_line(
-		parser, WHAT_ANY, (struct slice){text.data ? text.data : "", text.len}, 0);
+		parser, type->what, (struct slice){text.data ? text.data : "", text.len}, 0);
 	return error ? error : add_entry(parser, entry, pattern);
 }
 
@@ -270,24 +303,23 @@ static struct error *parse_item(struct parser *parser)
 		return error;
 	if (is_text(parser->line, "{"))
 		return parse_entry(parser);
-	struct slice pattern = after(parser->line, "leak:");
-	if (pattern.data)
-		return parse_lsan(parser, pattern);
+	const struct suppress_lsan_type *type = find_lsan_type(parser->line);
+	if (type)
+		return parse_lsan(parser, type);
 	if (parser->line.data[0] == '{')
 		return malformed(parser,
 			"'%s': '{' must be alone on its line; put the rest on the next line",
 			suppress_quote(parser->line).text);
 	return malformed(parser,
-		"invalid suppression '%s'; expected an entry in '{' and '}' as for Valgrind, or "
-		"leak:PATTERN",
+		"invalid suppression '%s'; expected an entry in '{' and '}' as for Valgrind, "
+		"leak:PATTERN, interceptor_via_fun:PATTERN or interceptor_via_lib:PATTERN",
 		suppress_quote(parser->line).text);
 }
 
 /* After an error: up to where something may begin anew. */
 static void suppress_parse_recover(struct parser *parser)
 {
-	while (parser->has_line && !is_text(parser->line, "{") &&
-		!after(parser->line, "leak:").data) {
+	while (parser->has_line && !is_text(parser->line, "{") && !find_lsan_type(parser->line)) {
 		bool closed = is_text(parser->line, "}");
 		suppress_next_line(parser);
 		if (closed)

@@ -84,16 +84,22 @@ static struct error *add_allocation(enum alloc_kind kind, struct suppress_frame_
 	return NULL;
 }
 
+struct error *suppress_add_frames(
+	const struct shown_frame *const *frames, size_t count, struct suppress_frame_vec *ret)
+{
+	for (size_t i = 0; i < count; i++)
+		if (frames[i]->mark == MARK_NONE &&
+			!suppress_frame_vec_push(ret, frame_of(frames[i])))
+			return error_no_memory();
+	return NULL;
+}
+
 struct error *suppress_shown_stack(const struct shown_frame *const *frames, size_t count,
 	enum alloc_kind kind, struct suppress_frame_vec *ret)
 {
 	suppress_frame_vec_clear(ret);
 	struct error *error = add_allocation(kind, ret);
-	for (size_t i = 0; i < count && !error; i++)
-		if (frames[i]->mark == MARK_NONE &&
-			!suppress_frame_vec_push(ret, frame_of(frames[i])))
-			error = error_no_memory();
-	return error;
+	return error ? error : suppress_add_frames(frames, count, ret);
 }
 
 struct error *suppress_stack(struct resolver *resolver, struct stack_id stack, enum alloc_kind kind,

@@ -21,6 +21,10 @@ struct error *suppress_stack(struct resolver *resolver, struct stack_id stack, e
 struct error *suppress_shown_stack(const struct shown_frame *const *frames, size_t count,
 	enum alloc_kind kind, struct suppress_frame_vec *ret) must_check_;
 
+/* Adds frames that were resolved like this to `ret`, without a called function before them. */
+struct error *suppress_add_frames(const struct shown_frame *const *frames, size_t count,
+	struct suppress_frame_vec *ret) must_check_;
+
 /* Adds a frame's function as Valgrind shows it: with parameters; "???" if it is unknown. */
 void suppress_frame_add_name(struct text *text, const struct suppress_frame *frame);
 

@@ -15,20 +15,20 @@ static struct slice suppress_words_take_word(struct slice *list)
 	return word;
 }
 
-static bool kind_of_word(struct slice word, unsigned *kinds)
+static bool kind_of_word(struct slice word, uint64_t *kinds)
 {
 	for (unsigned kind = 0; kind < SUPPRESS_KINDS; kind++)
 		if (is_text(word, suppress_kind_name((enum suppress_kind)kind))) {
-			*kinds |= 1u << kind;
+			*kinds |= SUPPRESS_BIT(kind);
 			return true;
 		}
 	return false;
 }
 
-struct error *suppress_parse_kinds(const struct parser *parser, struct slice list, unsigned *ret)
+struct error *suppress_parse_kinds(const struct parser *parser, struct slice list, uint64_t *ret)
 {
 	list = suppress_trim(list.data, list.data + list.len);
-	unsigned kinds = 0;
+	uint64_t kinds = 0;
 	if (is_text(list, "all")) {
 		kinds = SUPPRESS_KINDS_ALL;
 	} else if (!is_text(list, "none")) {
@@ -50,38 +50,47 @@ struct error *suppress_parse_kinds(const struct parser *parser, struct slice lis
 	return NULL;
 }
 
-/* Kinds of errors that Memcheck has had, until Valgrind 3.23. */
+/* Kinds of errors that Memcheck has had, until Valgrind 3.23; those of one kind: the first is the
+ * one that is written. */
 static const struct memcheck_kind memcheck_kinds[] = {
-	{MEMCHECK_LEAK, false},
-	{"Addr1", false},
-	{"Addr2", false},
-	{"Addr4", false},
-	{"Addr8", false},
-	{"Addr16", false},
-	{"Addr32", false},
-	{"AlignMismatch", false},
-	{"BadAlign", false},
-	{"BadSize", false},
-	{"Cond", false},
-	{"CoreMem", false},
-	{"FishyValue", true},
-	{"Free", false},
-	{"Jump", false},
-	{"Mempool", false},
-	{"Overlap", false},
-	{"Param", true},
-	{"ReallocZero", false},
-	{"SizeMismatch", false},
-	{"UnsafeZeroSize", false},
-	{"User", false},
-	{"Value0", false},
-	{"Value1", false},
-	{"Value2", false},
-	{"Value4", false},
-	{"Value8", false},
-	{"Value16", false},
-	{"Value32", false},
+	{MEMCHECK_LEAK, SUPPRESS_ALL_KINDS, false},
+	{"Addr1", SUPPRESS_ADDR1, false},
+	{"Addr2", SUPPRESS_ADDR2, false},
+	{"Addr4", SUPPRESS_ADDR4, false},
+	{"Addr8", SUPPRESS_ADDR8, false},
+	{"Addr16", SUPPRESS_ADDR16, false},
+	{"Addr32", SUPPRESS_ADDR32, false},
+	{"AlignMismatch", SUPPRESS_ALIGN_MISMATCH, false},
+	{"BadAlign", SUPPRESS_BAD_ALIGN, false},
+	{"BadSize", SUPPRESS_BAD_SIZE, false},
+	{"Cond", SUPPRESS_COND, false},
+	{"CoreMem", SUPPRESS_CORE_MEM, false},
+	{"FishyValue", SUPPRESS_FISHY_VALUE, true},
+	{"Free", SUPPRESS_FREE, false},
+	{"Jump", SUPPRESS_JUMP, false},
+	{"Mempool", SUPPRESS_MEMPOOL, false},
+	{"Overlap", SUPPRESS_OVERLAP, false},
+	{"Param", SUPPRESS_PARAM, true},
+	{"ReallocZero", SUPPRESS_REALLOC_ZERO, false},
+	{"SizeMismatch", SUPPRESS_SIZE_MISMATCH, false},
+	{"UnsafeZeroSize", SUPPRESS_UNSAFE_ZERO_SIZE, false},
+	{"User", SUPPRESS_USER, false},
+	{"Value0", SUPPRESS_COND, false},
+	{"Value1", SUPPRESS_VALUE1, false},
+	{"Value2", SUPPRESS_VALUE2, false},
+	{"Value4", SUPPRESS_VALUE4, false},
+	{"Value8", SUPPRESS_VALUE8, false},
+	{"Value16", SUPPRESS_VALUE16, false},
+	{"Value32", SUPPRESS_VALUE32, false},
 };
+
+const char *suppress_error_kind_name(enum suppress_error_kind kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(memcheck_kinds); i++)
+		if (memcheck_kinds[i].kind == (unsigned)kind)
+			return memcheck_kinds[i].name;
+	return NULL;
+}
 
 static const struct memcheck_kind *find_memcheck_kind(struct slice name)
 {

@@ -11,6 +11,7 @@
 /* A kind of Memcheck's errors. */
 struct memcheck_kind {
 	const char *name;
+	unsigned kind;  /* enum suppress_error_kind; of leaks nothing */
 	bool has_extra; /* a line of its own follows */
 };
 
@@ -20,6 +21,6 @@ struct error *suppress_parse_tools(
 
 /* Finds what is after match-leak-kinds:, as bits of enum suppress_kind. */
 struct error *suppress_parse_kinds(
-	const struct parser *parser, struct slice list, unsigned *ret) must_check_;
+	const struct parser *parser, struct slice list, uint64_t *ret) must_check_;
 
 #endif

@@ -44,13 +44,10 @@ static void suppress_write_add_frame(struct text *text, const struct suppress_fr
 	text_add_char(text, '\n');
 }
 
-void suppress_write(struct text *text, enum suppress_kind kind, const struct suppress_frame *frames,
-	size_t count)
+/* What stands behind the kind of an entry. */
+static void suppress_write_stack(
+	struct text *text, const struct suppress_frame *frames, size_t count)
 {
-	if (count == 0)
-		return;
-	text_add(text, "{\n   <insert_a_suppression_name_here>\n   Memcheck:Leak\n");
-	text_printf(text, "   match-leak-kinds: %s\n", suppress_kind_name(kind));
 	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++) {
 		suppress_write_add_frame(text, &frames[i]);
 		/* Who calls main() is nothing that a program decides; nor does Valgrind write it.
@@ -62,15 +59,52 @@ void suppress_write(struct text *text, enum suppress_kind kind, const struct sup
 	text_add(text, "}\n");
 }
 
+void suppress_write(struct text *text, enum suppress_kind kind, const struct suppress_frame *frames,
+	size_t count)
+{
+	if (count == 0)
+		return;
+	text_add(text, "{\n   <insert_a_suppression_name_here>\n   Memcheck:Leak\n");
+	text_printf(text, "   match-leak-kinds: %s\n", suppress_kind_name(kind));
+	suppress_write_stack(text, frames, count);
+}
+
+static const char *first_kind_name(uint64_t kinds)
+{
+	for (unsigned kind = SUPPRESS_KINDS; kind < SUPPRESS_ALL_KINDS; kind++)
+		if (kinds & SUPPRESS_BIT(kind))
+			return suppress_error_kind_name((enum suppress_error_kind)kind);
+	return NULL;
+}
+
+void suppress_write_error(struct text *text, const struct suppress_error *error)
+{
+	const char *kind = first_kind_name(error->kinds);
+	if (!kind || error->count == 0)
+		return;
+	text_printf(text, "{\n   <insert_a_suppression_name_here>\n   Memcheck:%s\n", kind);
+	if (error->extra) {
+		text_add(text, "   ");
+		text_add_shown(text, error->extra, SIZE_MAX);
+		text_add(text, "\n");
+	}
+	suppress_write_stack(text, error->frames, error->count);
+}
+
 void suppress_write_used(struct text *text, const struct suppression *suppression)
 {
-	text_printf(text,
-		"used_suppression: %6" PRIu64 " %s %s:%u suppressed: ", suppression->records,
-		suppression->name, suppression->file, suppression->line);
-	text_add_count(text, suppression->bytes);
-	text_add(text, " bytes in ");
-	text_add_count(text, suppression->blocks);
-	text_add(text, " blocks\n");
+	bool of_leaks = suppression->kinds & SUPPRESS_KINDS_ALL;
+	text_printf(text, "used_suppression: %6" PRIu64 " %s %s:%u",
+		of_leaks ? suppression->records : suppression->errors, suppression->name,
+		suppression->file, suppression->line);
+	if (of_leaks) {
+		text_add(text, " suppressed: ");
+		text_add_count(text, suppression->bytes);
+		text_add(text, " bytes in ");
+		text_add_count(text, suppression->blocks);
+		text_add(text, " blocks");
+	}
+	text_add(text, "\n");
 }
 
 /*

@@ -317,7 +317,7 @@ static const struct table_type unused_type = {.name = "unused",
 
 static const struct column passed_columns[] = {
 	{"passed_over", COLUMN_INTEGER, UNIT_COUNT, .bytes = sizeof(uint64_t),
-		.says = "entries of other tools, or of other errors than leaks"},
+		.says = "entries of other tools, or of errors that heapwise has not"},
 	COLUMNS_END};
 static const struct table_type passed_type = {.columns = passed_columns};
 

@@ -74,6 +74,65 @@ CASE(prefix, "an entry holds for stacks that begin with its lines")
 	HOLDS_NOT("fun:", stack);
 }
 
+/* The name of what suppresses an error that an entry of any of these kinds fits. */
+static const char *whose(struct suppressions *set, uint64_t kinds, const char *extra)
+{
+	const struct suppress_frame stack[] = {
+		FUN("get"), FUN("app::Table::read(int) const"), FUN("app::Table::Table(int)")};
+	const struct suppress_error error = {
+		.kinds = kinds, .extra = extra, .frames = stack, .count = ARRAY_SIZE(stack)};
+	uint32_t id = 12345;
+	CHECK_OK(suppressions_match_error(set, &error, &id));
+	if (id == SUPPRESS_NONE)
+		return NOBODY;
+	suppressions_use_error(set, id, 3);
+	return suppressions_get(set, id)->name;
+}
+
+CASE(errors, "an entry for errors holds for its kind, size and line alone, and never for leaks")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set =
+		set_of("{\nleak\nMemcheck:Leak\nfun:get\n}\nleak:get\n"
+		       "{\nfour\nMemcheck:Addr4\nfun:get\n}\n"
+		       "{\none\nMemcheck:Addr1\nfun:get\n}\n"
+		       "{\nparam\nMemcheck:Param\nread(buf)\nfun:get\n}\n"
+		       "{\nother param\nMemcheck:Param\nwrite(buf)\nfun:get\n}\n"
+		       "{\nfree\nMemcheck:Free\n...\nfun:_ZN*\n}\n"
+		       "interceptor_via_fun:Table\n");
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_ADDR4), NULL), "four");
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_ADDR1), NULL), "one");
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_ADDR8), NULL), NOBODY);
+	CHECK_STR(whose(set, SUPPRESS_ADDR_ALL, NULL), "four");
+	CHECK_STR(whose(set, SUPPRESS_VALUE_ALL, NULL), NOBODY);
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_PARAM), "write(buf)"), "other param");
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_PARAM), "ioctl(arg)"), NOBODY);
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_PARAM), NULL), NOBODY);
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_FREE), NULL), NOBODY);
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_IN_CALL), NULL), "Table");
+	CHECK_STR(whose(set, SUPPRESS_KINDS_ALL, NULL), NOBODY);
+	CHECK_STR(whose(set, 0, NULL), NOBODY);
+	const struct suppress_frame stack[] = {FUN("get")};
+	CHECK_STR(who(set, stack, 1, SUPPRESS_DEFINITE), "leak");
+	CHECK_U64(suppressions_get(set, 2)->errors, 6);
+	CHECK_U64(suppressions_get(set, 2)->records, 2);
+	CHECK_U64(suppressions_get(set, 0)->errors, 0);
+}
+
+CASE(mangled,
+	"a mangled name holds for the name that it stands for, whose mangled form is not known")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set =
+		set_of("{\nlong\nMemcheck:Cond\nfun:get\nfun:_ZNK3app5Table4readEl\n}\n"
+		       "{\nint\nMemcheck:Cond\nfun:get\nfun:_ZNK3app5Table4readEi\n}\n"
+		       "{\nnot made\nMemcheck:Jump\n...\nfun:_ZN3app5TableC1El\n}\n"
+		       "{\nbase made\nMemcheck:Jump\n...\nfun:_ZN3app5TableC2Ei\n}\n"
+		       "{\nmade\nMemcheck:Free\n...\nfun:_ZN3app5TableC1Ei\n}\n");
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_COND), NULL), "int");
+	/* Both kinds of constructors are called so. */
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_JUMP), NULL), "base made");
+	CHECK_STR(whose(set, SUPPRESS_BIT(SUPPRESS_FREE), NULL), "made");
+}
+
 CASE(ellipsis, "an ellipsis stands for any frames, or none")
 {
 	const struct suppress_frame stack[] = {

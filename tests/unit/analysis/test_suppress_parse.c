@@ -32,7 +32,7 @@ static struct error *parse(struct suppressions *set, const char *text)
 }
 
 static void check_entry(const struct suppressions *set, uint32_t id, const char *name,
-	uint32_t line, unsigned kinds)
+	uint32_t line, uint64_t kinds)
 {
 	CHECK(id < suppressions_count(set));
 	const struct suppression *entry = suppressions_get(set, id);
@@ -91,19 +91,55 @@ CASE(takes_lsan, "lines of LSan's form may stand between Valgrind's entries")
 	check_entry(set, 3, "std::vector<int>::push_back", 9, SUPPRESS_KINDS_ALL);
 }
 
-CASE(passes_over, "entries of other tools and of other errors are passed over and counted")
+CASE(passes_over, "entries of other tools are passed over and counted")
 {
 	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
 	CHECK_OK(parse(set, "{\na\nHelgrind:Race\nwhat ever\nit:says\n}\n"
-			    "{\nb\nMemcheck:Cond\n...\nfun:x\n}\n"
-			    "{\nc\nMemcheck:Param\nwrite(buf)\nfun:x\n}\n"
 			    "{\nd\nCoreError:FdNotClosed\nfun:open\n}\n"
 			    "{\ne\nMemcheck:Leak\nfun:x\n}\n"
 			    "{\nf\nNotMemcheck:Leak\nfun:x\n}\n"
-			    "{\ng\nHelgrind, Memcheck:Leak\n}\n"));
+			    "{\ng\nHelgrind, Memcheck:Leak\n}\n"
+			    "odr_violation:^x$\n"));
 	CHECK_U64(suppressions_count(set), 1);
-	check_entry(set, 0, "e", 25, SUPPRESS_KINDS_ALL);
-	CHECK_U64(suppressions_passed_over(set), 6);
+	check_entry(set, 0, "e", 13, SUPPRESS_KINDS_ALL);
+	CHECK_U64(suppressions_passed_over(set), 5);
+}
+
+CASE(takes_errors,
+	"entries of each kind of error are taken, with the line of its own that some have")
+{
+	for (unsigned kind = SUPPRESS_KINDS; kind < SUPPRESS_IN_CALL; kind++) {
+		const char *name = suppress_error_kind_name((enum suppress_error_kind)kind);
+		bool has_extra = kind == SUPPRESS_PARAM || kind == SUPPRESS_FISHY_VALUE;
+		_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+		_cleanup_(text_deinit) struct text text;
+		text_init(&text);
+		CHECK(name);
+		text_printf(&text, "{\na\nOther,Memcheck:%s\n%sfun:b\n...\n}\n", name,
+			has_extra ? "  write(buf)  \n" : "");
+		CHECK_OK(parse(set, text.data));
+		check_entry(set, 0, "a", 2, SUPPRESS_BIT(kind));
+		const char *extra = suppressions_get(set, 0)->extra;
+		CHECK_STR(extra ? extra : "none", has_extra ? "write(buf)" : "none");
+	}
+	CHECK(!suppress_error_kind_name(SUPPRESS_IN_CALL));
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	CHECK_OK(parse(set, "{\na\nMemcheck:Value0\nfun:b\n}\n"));
+	check_entry(set, 0, "a", 2, SUPPRESS_BIT(SUPPRESS_COND));
+}
+
+CASE(takes_asan, "lines of ASan's form are taken")
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = created();
+	CHECK_OK(parse(set, "interceptor_via_fun:^parse_*\n"
+			    "interceptor_via_lib:libx.so\n"
+			    "alloc_dealloc_mismatch:make\n"
+			    "leak:x\n"));
+	CHECK_U64(suppressions_count(set), 4);
+	check_entry(set, 0, "^parse_*", 1, SUPPRESS_BIT(SUPPRESS_IN_CALL));
+	check_entry(set, 1, "libx.so", 2, SUPPRESS_BIT(SUPPRESS_IN_CALL));
+	check_entry(set, 2, "make", 3, SUPPRESS_BIT(SUPPRESS_MISMATCH));
+	check_entry(set, 3, "x", 4, SUPPRESS_KINDS_ALL);
 }
 
 CASE(line_ends, "CRLF, a byte order mark and a missing last newline change nothing")
@@ -158,6 +194,13 @@ static const struct refusal {
 		"x.supp:5: '{' inside the entry that begins on line 1"},
 	{"{\na\nHelgrind:Race\nfun:a\n{\n", "x.supp:5: '{' inside the entry"},
 	{"leak:\n", "x.supp:1: 'leak:' without a pattern"},
+	{"interceptor_via_fun:\n", "x.supp:1: 'interceptor_via_fun:' without a pattern would match "
+				   "every error"},
+	{"odr_violation:\n", "x.supp:1: 'odr_violation:' without a pattern"},
+	{"race:x\n", "x.supp:1: invalid suppression 'race:x'"},
+	{"{\na\nMemcheck:FishyValue\n...\nfun:x\n}\n",
+		"x.supp:4: Memcheck:FishyValue needs an extra line"},
+	{"{\na\nMemcheck:Addr3\nfun:a\n}\n", "x.supp:3: unknown Memcheck error kind 'Addr3'"},
 	{"\x7f"
 	 "ELF\x02\x01\n",
 		"x.supp:1: invalid suppression '\\x7fELF\\x02\\x01'"},

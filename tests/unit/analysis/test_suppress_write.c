@@ -29,6 +29,48 @@ CASE(form, "an entry looks as Valgrind writes it")
 	CHECK_U64(text.len, 0);
 }
 
+CASE(errors, "an entry for an error looks as Valgrind writes it, and holds for the error")
+{
+	const struct suppress_frame frames[] = {{.function = "get"}, {.object = "/lib/x.so"},
+		{.function = "main"}, {.function = "_start"}};
+	const struct suppress_error errors[] = {
+		{SUPPRESS_BIT(SUPPRESS_ADDR16), NULL, frames, ARRAY_SIZE(frames)},
+		{SUPPRESS_BIT(SUPPRESS_PARAM), "write(buf)", frames, ARRAY_SIZE(frames)},
+		{SUPPRESS_ADDR_ALL, NULL, frames, ARRAY_SIZE(frames)},
+		{SUPPRESS_BIT(SUPPRESS_FREE) | SUPPRESS_BIT(SUPPRESS_MISMATCH), NULL, frames, 1},
+	};
+	static const char *const kinds[] = {
+		"Addr16\n", "Param\n   write(buf)\n", "Addr1\n", "Free\n"};
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
+		_cleanup_(text_deinit) struct text text, wanted;
+		uint32_t id;
+		text_init(&text);
+		text_init(&wanted);
+		suppress_write_error(&text, &errors[i]);
+		text_printf(&wanted,
+			"{\n   <insert_a_suppression_name_here>\n   Memcheck:%s   fun:get\n%s}\n",
+			kinds[i], i < 3 ? "   obj:/lib/x.so\n   fun:main\n" : "");
+		CHECK_STR(text.data, wanted.data);
+		CHECK_OK(suppressions_create(&set));
+		CHECK_OK(suppressions_parse(set, "written", text.data, text.len));
+		CHECK_OK(suppressions_match_error(set, &errors[i], &id));
+		CHECK_U64(id, 0);
+		suppressions_use_error(set, id, 7);
+		text_clear(&text);
+		suppress_write_used(&text, suppressions_get(set, 0));
+		CHECK_STR(text.data,
+			"used_suppression:      7 <insert_a_suppression_name_here> written:2\n");
+	}
+	const struct suppress_error nameless = {SUPPRESS_BIT(SUPPRESS_IN_CALL), NULL, frames, 1};
+	const struct suppress_error stackless = {SUPPRESS_BIT(SUPPRESS_COND), NULL, frames, 0};
+	_cleanup_(text_deinit) struct text none;
+	text_init(&none);
+	suppress_write_error(&none, &nameless);
+	suppress_write_error(&none, &stackless);
+	CHECK_U64(none.len, 0);
+}
+
 CASE(allocation, "the allocation function is written as Valgrind calls it")
 {
 	static const struct {
