@@ -23,6 +23,7 @@ enum budget_rule {
 	BUDGET_GROWTH,
 	BUDGET_LEAK,
 	BUDGET_LEAK_PER_STACK,
+	BUDGET_ERRORS,
 	BUDGET_RULES
 };
 
@@ -49,6 +50,7 @@ struct budget_input {
 	const struct model *baseline; /* NULL: there is none */
 	const struct diff *diff;      /* against it, or NULL */
 	const struct leaks *leaks;    /* NULL: not looked at */
+	struct resolver *resolver;    /* of the model, with all frames: for BUDGET_ERRORS */
 };
 
 struct budget_finding {
@@ -56,8 +58,10 @@ struct budget_finding {
 	size_t depth;
 	const struct shown_frame *place; /* the frame to blame; NULL: none */
 	enum alloc_kind kind;
-	uint64_t value;  /* of the rule's metric; of BUDGET_GROWTH how much more */
-	uint64_t blocks; /* that these are; calls of BUDGET_ALLOCATIONS and BUDGET_TEMPORARY */
+	uint64_t value;   /* of the rule's metric; of BUDGET_GROWTH how much more */
+	uint64_t blocks;  /* that these are; calls of BUDGET_ALLOCATIONS and BUDGET_TEMPORARY; how
+			   * often an error of BUDGET_ERRORS came */
+	const char *what; /* of an error its kind; else NULL */
 };
 
 struct budget_check {
@@ -79,7 +83,7 @@ struct budget {
 	struct budget_finding_vec findings;
 	size_t exceeded, unknown; /* checks */
 	struct text verdict;      /* sentences, each with a newline */
-	struct arena arena;       /* reasons */
+	struct arena arena;       /* reasons, stacks of errors */
 };
 
 void budget_init(struct budget *budget);

@@ -49,6 +49,10 @@ bool evidence_search_is_early(const struct model *model);
  * NULL if it is certain. Errors of other checkers are taken as given. */
 const char *evidence_of_errors(const struct model *model);
 
+/* Returns why it is uncertain that these are all errors that the program made, of all kinds that
+ * checkers look for; NULL if all were looked for. A recording of `run` has checked frees alone. */
+const char *evidence_of_checks(const struct model *model);
+
 enum limit_state {
 	LIMIT_KEPT,
 	LIMIT_EXCEEDED,

@@ -90,14 +90,35 @@ void build_program_error_count(struct model *model, size_t number, uint64_t coun
 		model->errors.data[number].count = count;
 }
 
-struct error *build_error_suppression(struct model *model, const char *name, uint64_t count)
+void model_errors_recount(struct model *model, const uint64_t *counts)
 {
-	struct error_suppression row = {.name = name, .count = count};
+	size_t kept = 0;
+	for (size_t i = 0; i < model->errors.len; i++) {
+		if (!counts[i])
+			continue;
+		model->errors.data[kept] = model->errors.data[i];
+		model->errors.data[kept++].count = counts[i];
+	}
+	model->errors.len = kept;
+}
+
+struct error *model_errors_suppressed(
+	struct model *model, const struct error_suppression *suppression)
+{
+	struct error_suppression row = *suppression;
 	if (model->error_suppressions.len >= ROWS_MAX)
 		return error_create(ERROR_INPUT, "more than %u suppressions", ROWS_MAX);
 	struct error *error = copy_string(model, &row.name);
+	if (!error)
+		error = copy_string(model, &row.from);
 	if (error)
 		return error;
 	return error_suppression_vec_push(&model->error_suppressions, row) ? NULL
 									   : error_no_memory();
+}
+
+struct error *build_error_suppression(struct model *model, const char *name, uint64_t count)
+{
+	const struct error_suppression row = {.name = name, .count = count, .from = ""};
+	return model_errors_suppressed(model, &row);
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 struct model;
 
 /* An access that was wrong, or the address of a free that was. */
@@ -77,10 +79,12 @@ struct error_stack {
 	uint32_t stack;   /* struct stack_id; 0: none, only the sentence */
 };
 
-/* A suppression that was used. */
+/* A suppression that was used, or of a file that heapwise read. */
 struct error_suppression {
 	const char *name;
-	uint64_t count;
+	uint64_t count; /* how many errors it suppressed; 0: it fits none */
+	const char *
+		from; /* "FILE:LINE" of one of a file that heapwise read; "" of the checker's own */
 };
 
 /* Returns the errors; NULL if the source does not report errors. If it is not NULL and *ret_count
@@ -89,5 +93,12 @@ const struct program_error *model_errors(const struct model *model, size_t *ret_
 const struct error_stack *model_error_stacks(const struct model *model, size_t *ret_count);
 const struct error_suppression *model_error_suppressions(
 	const struct model *model, size_t *ret_count);
+
+/* Sets how often each error came, in the order of model_errors(). Those of 0 are removed: they are
+ * suppressed, or counted with an equal one. */
+void model_errors_recount(struct model *model, const uint64_t *counts);
+/* Adds a suppression. Strings are copied. */
+struct error *model_errors_suppressed(
+	struct model *model, const struct error_suppression *suppression) must_check_;
 
 #endif

@@ -177,9 +177,11 @@ static struct error *rename_errors(struct model *model, const struct renamer *re
 	}
 	for (size_t i = 0; i < model->error_stacks.len; i++)
 		model->error_stacks.data[i].what = "";
-	for (size_t i = 0; i < model->error_suppressions.len && !error; i++)
+	for (size_t i = 0; i < model->error_suppressions.len && !error; i++) {
+		model->error_suppressions.data[i].from = "";
 		error = rename_one(
 			model, renamer, NAME_SUPPRESSION, &model->error_suppressions.data[i].name);
+	}
 	return error;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Several models added up to one, as if one process had done all of it: stacks, sites, threads,
- * sizes and totals. Peaks were at moments of their own; their sum is an upper bound. Searches for
- * leaks, live blocks and what processes were forked with are left out.
+ * sizes, totals and errors beside leaks. Peaks were at moments of their own; their sum is an upper
+ * bound. Searches for leaks, live blocks and what processes were forked with are left out.
  */
 #ifndef SOURCES_MERGE_H
 #define SOURCES_MERGE_H

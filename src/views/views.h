@@ -38,6 +38,7 @@ struct view_options {
 	bool csv; /* the view's table alone; not together with json */
 	bool all_frames;
 	bool count_libraries;        /* what they keep for themselves counts as the program's */
+	bool write_suppressions;     /* view errors as text: an entry for each */
 	bool by_cum;                 /* tables of flat and cum in the order of cum */
 	bool colour;                 /* text for a terminal that has some */
 	const struct filter *filter; /* NULL: everything */

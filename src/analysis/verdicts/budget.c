@@ -8,6 +8,7 @@
 #include "analysis/summary.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "model/errors.h"
 
 static const struct budget_rule_info infos[BUDGET_RULES] = {
 	[BUDGET_PEAK] = {"max-peak", "PeakAboveLimit", "peak",
@@ -28,6 +29,8 @@ static const struct budget_rule_info infos[BUDGET_RULES] = {
 		"More memory was leaked than is allowed.", METRIC_LIVE_BYTES},
 	[BUDGET_LEAK_PER_STACK] = {"max-leak-per-stack", "LeakByStack", "leaked by one stack",
 		"One stack leaked more than is allowed.", METRIC_LIVE_BYTES},
+	[BUDGET_ERRORS] = {"max-errors", "ErrorsAboveLimit", "memory errors",
+		"There were more memory errors than are allowed.", METRIC_ALLOCATIONS},
 };
 
 const struct budget_rule_info *budget_rule_info(enum budget_rule rule)
@@ -398,10 +401,74 @@ static struct error *add_baseline(struct evaluation *evaluation, enum metric met
 	return NULL;
 }
 
+/* The frames of an error's first known stack, for as long as the budget lives. */
+static struct error *add_error(struct evaluation *evaluation, const struct program_error *error)
+{
+	size_t count;
+	const struct error_stack *stacks =
+		model_error_stacks(evaluation->input->model, &count) + error->first_stack;
+	_cleanup_(frame_vec_deinit) struct frame_vec frames;
+	frame_vec_init(&frames);
+	struct error *failed = NULL;
+	for (size_t i = 0; i < error->stack_count && !frames.len && !failed; i++)
+		if (stacks[i].stack)
+			failed = resolver_stack(evaluation->input->resolver,
+				(struct stack_id){stacks[i].stack}, KIND_UNKNOWN, &frames);
+	if (failed)
+		return failed;
+	const struct shown_frame **kept = arena_alloc(
+		&evaluation->ret->arena, (frames.len + 1) * sizeof(struct shown_frame *));
+	if (!kept)
+		return error_no_memory();
+	struct budget_finding finding = {.frames = kept,
+		.depth = frames.len,
+		.kind = KIND_UNKNOWN,
+		.value = 1,
+		.blocks = error->count,
+		.what = *error->kind ? error->kind : "error"};
+	for (size_t i = 0; i < frames.len; i++) {
+		kept[i] = frames.data[i];
+		if (!finding.place && frames.data[i]->is_program && frames.data[i]->file)
+			finding.place = frames.data[i];
+	}
+	evaluation->check.count++;
+	return budget_finding_vec_push(&evaluation->ret->findings, finding) ? NULL
+									    : error_no_memory();
+}
+
+/* Errors beside leaks, equal ones counted once. All are blamed: none excuses another. */
+static struct error *evaluate_errors(struct evaluation *evaluation)
+{
+	size_t count;
+	const struct program_error *errors = model_errors(evaluation->input->model, &count);
+	struct budget_check *check = &evaluation->check;
+	check->value = check->low = check->high = count;
+	decide_plain(evaluation);
+	struct error *error = NULL;
+	for (size_t i = 0; i < count && check->exceeded && !error; i++)
+		error = add_error(evaluation, &errors[i]);
+	return error;
+}
+
+static void find_evidence_of_errors(struct evaluation *evaluation)
+{
+	const struct model *model = evaluation->input->model;
+	size_t count;
+	bool is_known = model_errors(model, &count);
+	const char *why = evidence_of_checks(model);
+	evaluation->evidence = (struct evidence){.unknown = is_known ? NULL : why,
+		.more = why,
+		.less = is_known ? evidence_of_errors(model) : why};
+}
+
 static struct error *find_evidence(struct evaluation *evaluation)
 {
 	enum budget_rule rule = evaluation->check.rule;
 	const struct model *model = evaluation->input->model;
+	if (rule == BUDGET_ERRORS) {
+		find_evidence_of_errors(evaluation);
+		return NULL;
+	}
 	if (rule == BUDGET_LEAK || rule == BUDGET_LEAK_PER_STACK) {
 		evaluation->evidence =
 			evidence_of_leaks(model, evaluation->limits->leak_kinds, true);
@@ -415,6 +482,7 @@ static struct error *find_evidence(struct evaluation *evaluation)
 static struct error *budget_evaluate(struct evaluation *evaluation, enum budget_rule rule)
 {
 	static struct error *(*const judges[BUDGET_RULES])(struct evaluation *) = {
+		[BUDGET_ERRORS] = evaluate_errors,
 		[BUDGET_PEAK] = evaluate_total,
 		[BUDGET_NEVER_FREED] = evaluate_total,
 		[BUDGET_PER_STACK] = evaluate_per_stack,
@@ -478,6 +546,13 @@ void budget_add_finding(
 	struct text *text, const struct budget_check *check, const struct budget_finding *finding)
 {
 	const struct budget_rule_info *info = &infos[check->rule];
+	if (finding->what) {
+		text_add_shown(text, finding->what, SIZE_MAX);
+		text_add(text, finding->blocks > 1 ? ", " : "");
+		if (finding->blocks > 1)
+			text_add_counted(text, finding->blocks, "time", "times");
+		return;
+	}
 	diff_add_value(text, info->metric, finding->value);
 	text_add(text, check->rule == BUDGET_GROWTH ? " more" : "");
 	if (!metric_is_bytes(info->metric)) {

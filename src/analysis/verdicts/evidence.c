@@ -422,6 +422,20 @@ const char *evidence_of_errors(const struct model *model)
 	return NULL;
 }
 
+const char *evidence_of_checks(const struct model *model)
+{
+	size_t count, damage;
+	const char *why = evidence_of_errors(model);
+	if (why)
+		return why;
+	if (!strcmp(model_recording(model)->source, "recording"))
+		return "only frees were checked: 'heapwise check' looks for other errors, too";
+	if (!model_errors(model, &count))
+		return "the file does not contain which errors there were";
+	model_damage(model, &damage);
+	return damage ? "the file is cut off or damaged: errors may be missing" : NULL;
+}
+
 enum limit_state evidence_evaluate(
 	const struct evidence *evidence, bool low_exceeds, bool high_exceeds, const char **ret_why)
 {

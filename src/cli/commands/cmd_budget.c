@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/errors_settle.h"
 #include "base/cleanup.h"
 #include "cli/commands/leak_report.h"
 #include "cli/options/leak_options.h"
@@ -42,13 +43,16 @@ static const struct option_spec option_specs[] = {
 		"bytes leaked; needs 'heapwise run --leak-check=full'"},
 	{OPT_LIMIT_FIRST + BUDGET_LEAK_PER_STACK, "max-leak-per-stack", "SIZE",
 		"bytes leaked, per stack"},
+	{OPT_LIMIT_FIRST + BUDGET_ERRORS, "max-errors", "N",
+		"memory errors that 'heapwise check' or a checker found, equal ones counted once"},
 	{OPT_FAIL_ON, "fail-on", "LIST",
 		"kinds that count as leaked: definite, indirect, possible, reachable, all "
 		"(default: definite,indirect); on its own: as --max-leak 0"},
 	{OPT_COUNT_LIBRARIES, "count-libraries", NULL,
 		"count what libraries keep for themselves as live at the end"},
 	{OPT_SUPPRESSIONS, "suppressions", "FILE",
-		"file of known leaks, in Valgrind's or LSan's format; may be repeated"},
+		"file of known leaks and errors, in Valgrind's, LSan's or ASan's format; may be "
+		"repeated"},
 	{OPT_DEFAULT_SUPPRESSIONS, "default-suppressions", "yes|no",
 		"use the built-in suppressions too (default: yes)"},
 	{OPT_BUDGET_FORMAT, "format", "FORM",
@@ -217,6 +221,8 @@ static int cmd_budget_answer(
 	int code = open_all(command, request, file, operands);
 	if (!code)
 		error = leak_report_suppressions(&request->leaks, operands[1].model, &suppressions);
+	if (!error && !code)
+		error = errors_settle(operands[1].model, suppressions, true);
 	if (error)
 		code = message_error(error);
 	request->view.suppressions = suppressions;
@@ -258,6 +264,7 @@ const struct command command_budget = {
 	.examples = "  heapwise budget --max-peak 200M --max-never-freed 0 app.hpw\n"
 		    "  heapwise budget --baseline main.hpw --max-growth 5% change.hpw\n"
 		    "  heapwise budget --max-leak 0 --fail-on definite,indirect app.hpw\n"
+		    "  heapwise budget --max-errors 0 --suppressions known.supp app.hpw\n"
 		    "  heapwise budget --max-per-stack 4K --format sarif app.hpw > heap.sarif\n",
 	.options = option_specs,
 	.run = cmd_budget_run,

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/commands/report_tree.h"
+#include "cli/options/error_options.h"
 #include "cli/options/options.h"
 #include "cli/options/view_options.h"
 #include "cli/terminal/message.h"
@@ -44,13 +45,14 @@ static const struct option_spec option_specs[] = {
 	VIEW_SPEC_BASE{OPT_NORMALIZE, "normalize", NULL,
 		"with --base: scale the older figures so that both totals are equal"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
-		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
+		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE ERROR_SPECS{0},
 };
 
 struct request {
 	const struct view *view;
 	const char *view_name; /* as given; NULL: not */
 	struct view_request shown;
+	struct error_options errors; /* of the view errors */
 	bool normalize;
 	char *const *paths; /* none: the newest recording here */
 	size_t path_count;
@@ -115,6 +117,30 @@ static int check_csv(const struct command *command, const struct request *reques
 	return 0;
 }
 
+/* Of the view errors; 0: all is right. */
+static int check_errors(const struct command *command, struct request *request)
+{
+	struct error_options *errors = &request->errors;
+	struct view_options *options = &request->shown.options;
+	if (!errors->given)
+		return 0;
+	if (request->view != view_find("errors"))
+		return options_wrong(command, "%s needs --view errors", errors->given);
+	if (request->shown.query.anonymize && errors->suppressions.len)
+		return options_wrong(command, "--anonymize replaces names before suppressions "
+					      "apply: it can't be used with --suppressions");
+	options->json |= errors->form == ERROR_FORM_JSON;
+	options->csv |= errors->form == ERROR_FORM_CSV;
+	options->write_suppressions = errors->gen_suppressions;
+	/* Who wants suppressions wants them all. */
+	if (errors->gen_suppressions && !options->limit)
+		options->limit = VIEW_NO_LIMIT;
+	if (errors->form > ERROR_FORM_CSV && view_is_for_programs(options))
+		return options_wrong(command, "--format %s excludes --json and --csv",
+			error_form_name(errors->form));
+	return 0;
+}
+
 /* What cannot be asked of the view; 0: all can. */
 static int cmd_report_check(const struct command *command, struct request *request)
 {
@@ -148,12 +174,30 @@ static int cmd_report_check(const struct command *command, struct request *reque
 		return options_wrong(command, "--view shows one recording: give one file, or add "
 					      "several up with --merge");
 	int code = check_base(command, request);
+	if (!code)
+		code = check_errors(command, request);
 	return code ? code : check_csv(command, request);
+}
+
+/* Whether it is an option for errors; *ret_ok: it was taken. */
+static bool take_errors(
+	const struct options *options, int id, struct request *request, bool *ret_ok)
+{
+	bool taken;
+	_cleanup_error_ struct error *error =
+		error_options_take(&request->errors, id, options->argument, &taken);
+	if (error)
+		options_wrong(options->command, "%s", error->message);
+	*ret_ok = !error;
+	return taken;
 }
 
 static bool cmd_report_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
+	bool ok;
+	if (take_errors(options, id, request, &ok))
+		return ok;
 	switch (id) {
 	case OPT_VIEW:
 		request->view_name = options->argument;
@@ -243,6 +287,36 @@ static bool looks_at_lives(const struct request *request)
 	       !moments_query(&shown->query.moments) && !query_blocks(&shown->query);
 }
 
+struct shown_errors {
+	const struct model *model;
+	struct error_form_options options;
+};
+
+static struct error *write_errors(void *ctx, const struct sink *sink)
+{
+	const struct shown_errors *shown = ctx;
+	return error_form_write(shown->model, &shown->options, sink);
+}
+
+/* Shows the view errors, without what is suppressed, and judges it. */
+static int show_errors(struct request *request, struct model *model)
+{
+	const struct error_options *errors = &request->errors;
+	const struct view_options *view = &request->shown.options;
+	struct error *error = error_options_settle(errors, model, request->shown.merge);
+	if (error)
+		return message_error(error);
+	struct shown_errors shown = {
+		model, {.form = errors->form,
+			       .limit = view->limit ? view->limit : VIEW_NO_LIMIT,
+			       .write_suppressions = errors->gen_suppressions,
+			       .version = HW_VERSION}};
+	int code = errors->form > ERROR_FORM_CSV
+			   ? view_request_write(&request->shown, NULL, write_errors, &shown)
+			   : view_request_show(&request->shown, request->view, model);
+	return error_options_judge(errors, model, code);
+}
+
 static int cmd_report_show(const struct command *command, struct request *request)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
@@ -275,6 +349,8 @@ static int cmd_report_show(const struct command *command, struct request *reques
 		return code;
 	if (is_refused(request, model))
 		return ERROR_INPUT;
+	if (request->view == view_find("errors"))
+		return show_errors(request, model);
 	return request->shown.query.base || model_subtracted(model)
 		       ? cmd_report_compare(request, flags, model)
 		       : view_request_show(&request->shown, request->view, model);
@@ -283,6 +359,7 @@ static int cmd_report_show(const struct command *command, struct request *reques
 static int cmd_report_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
+	error_options_init(&request.errors);
 	int code;
 	if (cmd_report_parse(command, argc, argv, &request, &code)) {
 		const struct report_tree_options tree = {
@@ -294,6 +371,7 @@ static int cmd_report_run(const struct command *command, int argc, char **argv)
 					 : cmd_report_show(command, &request);
 	}
 	view_request_deinit(&request.shown);
+	error_options_deinit(&request.errors);
 	return code;
 }
 
@@ -315,7 +393,9 @@ const struct command command_report = {
 		"  heapwise report --focus '^parse_' --ignore libstdc  stacks with such a frame\n"
 		"  heapwise report build*.hpw                      the process tree, with figures\n"
 		"  heapwise report --merge one.hpw two.hpw        added up, as one recording\n"
-		"  heapwise report --view threads --base old.hpw new.hpw  what grew per thread\n",
+		"  heapwise report --view threads --base old.hpw new.hpw  what grew per thread\n"
+		"  heapwise report --view errors --suppressions known.supp --format sarif "
+		"app.xml\n",
 	.options = option_specs,
 	.run = cmd_report_run,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/errors_settle.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/options/lsan_options.h"
@@ -391,6 +392,8 @@ int leak_report_show(struct leak_report *report, const char *path, int fd, bool 
 	_cleanup_(lsan_wishes_deinit) struct lsan_wishes lsan;
 	lsan_wishes_find(report, model, &lsan);
 	error = gather_suppressions(report, model, &lsan, &suppressions);
+	if (!error)
+		error = errors_settle(model, suppressions, false);
 	if (error)
 		return message_error(error);
 	return leak_report_is_shown(report, model, living, &lsan)

@@ -317,6 +317,10 @@ static const char *valgrind_xml_text_of(const struct reading *reading)
 
 static struct error *valgrind_xml_keep(struct reading *reading, const char **ret)
 {
+	/* Valgrind ends some sentences with a newline. */
+	struct text *text = &reading->text;
+	while (text->len && text->data[text->len - 1] == '\n')
+		text->data[--text->len] = '\0';
 	return reading->text.failed ? error_no_memory()
 				    : strings_keep(&reading->build.foreign.names,
 					      valgrind_xml_text_of(reading), ret);

@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "base/vec.h"
 #include "model/build.h"
+#include "model/errors.h"
 #include "sources/foreign/stack_rows.h"
 #include "sources/recording/code_copy.h"
 
@@ -26,6 +27,7 @@ struct merge {
 	unsigned index;                  /* of the model that is being added */
 	uint32_t modules, stacks, sites; /* numbers before its own */
 	struct size_row_vec sizes;
+	bool errors_unknown; /* of one of them */
 };
 
 static struct error *copy_string(struct merge *merge, const char **string)
@@ -210,6 +212,35 @@ static struct error *merge_add_damage(struct merge *merge, const struct model *f
 	return NULL;
 }
 
+static struct error *merge_add_error(
+	struct merge *merge, const struct program_error *row, const struct error_stack *stacks)
+{
+	_cleanup_free_ struct error_stack *own = calloc(row->stack_count + 1, sizeof(*own));
+	if (!own)
+		return error_no_memory();
+	for (size_t i = 0; i < row->stack_count; i++) {
+		own[i] = stacks[row->first_stack + i];
+		own[i].stack += own[i].stack ? merge->stacks : 0;
+	}
+	return build_program_error(merge->ret, row, own, row->stack_count);
+}
+
+/* Errors of a model that does not know whether it has some are unknown, not none. */
+static struct error *merge_add_errors(struct merge *merge, const struct model *from)
+{
+	size_t count, stack_count, suppressed;
+	const struct program_error *errors = model_errors(from, &count);
+	const struct error_stack *stacks = model_error_stacks(from, &stack_count);
+	const struct error_suppression *suppressions = model_error_suppressions(from, &suppressed);
+	struct error *error = NULL;
+	merge->errors_unknown |= !errors;
+	for (size_t i = 0; i < count && !error; i++)
+		error = merge_add_error(merge, &errors[i], stacks);
+	for (size_t i = 0; i < suppressed && !error; i++)
+		error = model_errors_suppressed(merge->ret, &suppressions[i]);
+	return error;
+}
+
 static struct error *add_sizes(struct merge *merge, const struct model *from)
 {
 	size_t count;
@@ -286,7 +317,7 @@ static struct error *add_model(struct merge *merge, const struct model *from)
 			model_recording(from)->path);
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {add_modules,
 		merge_add_stacks, merge_add_sites, add_threads, add_unrecorded, add_small,
-		merge_add_damage, add_sizes};
+		merge_add_damage, add_sizes, merge_add_errors};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct error *error = parts[i](merge, from);
 		if (error)
@@ -360,6 +391,8 @@ struct error *merge_models(const struct model *const *models, size_t count, stru
 		error = finish_path(&merge, models, count);
 	if (error)
 		return error;
+	if (!merge.errors_unknown)
+		build_errors(merge.ret);
 	build_finish(merge.ret);
 	*ret = steal_ptr(merge.ret);
 	return NULL;

@@ -127,10 +127,10 @@ enum { RULE, METRIC, STATE, REASON, LIMIT, VALUE, RANGE, BASE, TOTAL, FINDINGS }
 static const struct column check_columns[] = {
 	[RULE] = {"rule", COLUMN_TEXT,
 		.says = "the option: `max-peak`, `max-never-freed`, `max-per-stack`, "
-			"`max-allocations`, `max-temporary`, `max-growth`, `max-leak` or "
-			"`max-leak-per-stack`"},
+			"`max-allocations`, `max-temporary`, `max-growth`, `max-leak`, "
+			"`max-leak-per-stack` or `max-errors`"},
 	[METRIC] = {"metric", COLUMN_TEXT,
-		.says = "what limit, value and base count: `peak_bytes`…"},
+		.says = "what limit, value and base count: `peak_bytes`…, or `errors`"},
 	[STATE] = {"state", COLUMN_TEXT, .says = "`kept`, `exceeded` or `unknown`"},
 	[REASON] = {"reason", COLUMN_TEXT,
 		.says = "why it is `unknown`: the figure is not there (value is null), may be "
@@ -160,7 +160,8 @@ static void check_cell(const void *context, size_t row, unsigned column, struct 
 	const struct budget_rows *rows = context;
 	const struct budget_check *check = &rows->page->budget->checks.data[row];
 	const struct budget_rule_info *info = budget_rule_info(check->rule);
-	const char *const texts[] = {info->option, metric_name(info->metric),
+	const char *const texts[] = {info->option,
+		check->rule == BUDGET_ERRORS ? "errors" : metric_name(info->metric),
 		check->unknown    ? "unknown"
 		: check->exceeded ? "exceeded"
 				  : "kept",

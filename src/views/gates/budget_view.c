@@ -59,7 +59,7 @@ void budget_add_message(
 struct looked {
 	struct profile now, before;
 	struct diff diff;
-	struct resolver *resolver; /* of leaks, which need all frames */
+	struct resolver *resolver; /* of leaks and errors, which need all frames */
 	struct leaks leaks;
 	struct budget budget;
 };
@@ -103,10 +103,6 @@ static struct error *budget_view_compare(
 
 static struct error *find_leaks(const struct budget_view_options *options, struct looked *looked)
 {
-	struct error *error = resolver_create(looked->now.model, true, &looked->resolver);
-	if (error)
-		return error;
-	resolver_add_aliases(looked->resolver);
 	struct leaks_options how = {
 		.separate_libraries = true, .suppressions = options->suppressions};
 	return leaks_build(looked->now.model, looked->resolver, &how, &looked->leaks);
@@ -122,6 +118,11 @@ static struct error *budget_view_look(
 		library_own_forget(&looked->now.all);
 	if (!error && options->baseline)
 		error = budget_view_compare(options, looked);
+	bool needs_all = leaks || options->limits.given[BUDGET_ERRORS];
+	if (!error && needs_all)
+		error = resolver_create(model, true, &looked->resolver);
+	if (!error && needs_all)
+		resolver_add_aliases(looked->resolver);
 	if (!error && leaks)
 		error = find_leaks(options, looked);
 	struct budget_input input = {
@@ -130,6 +131,7 @@ static struct error *budget_view_look(
 		.baseline = options->baseline,
 		.diff = options->baseline ? &looked->diff : NULL,
 		.leaks = leaks ? &looked->leaks : NULL,
+		.resolver = looked->resolver,
 	};
 	return error ? error : budget_build(&input, &options->limits, &looked->budget);
 }

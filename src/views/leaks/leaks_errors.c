@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/errors_settle.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/util.h"
@@ -19,8 +20,8 @@
 
 static struct errors_shown shown_of(const struct leaks_page *page)
 {
-	return (struct errors_shown){
-		page->model, page->resolver, page->limit, page->options->all_frames};
+	return (struct errors_shown){page->model, page->resolver, page->limit,
+		page->options->all_frames, page->options->write_suppressions};
 }
 
 static const struct program_error *error_at(const struct leaks_page *page, size_t number)
@@ -84,12 +85,18 @@ static bool first_stack(
 	return ok;
 }
 
+/* Whether it is of the functions that Valgrind gives to the program in place of libc's. */
+static bool is_of_checker(const struct shown_frame *frame)
+{
+	return frame->module && !strncmp(frame->module, "vgpreload_", strlen("vgpreload_"));
+}
+
 /* The frame to blame; NULL: none is known. */
 static const struct shown_frame *leaks_errors_place_of(const struct frame_vec *frames)
 {
 	const struct shown_frame *any = NULL;
 	for (size_t i = 0; i < frames->len; i++) {
-		if (frames->data[i]->is_program)
+		if (frames->data[i]->is_program && !is_of_checker(frames->data[i]))
 			return frames->data[i];
 		if (!any && frames->data[i]->mark == MARK_NONE)
 			any = frames->data[i];
@@ -124,8 +131,22 @@ static void add_bodies(
 	}
 }
 
-static void add_case(
-	const struct leaks_page *page, const struct program_error *error, struct text *out)
+/* Errors whose functions agree have a number behind the name, as results of SARIF have. */
+static void add_case_number(uint64_t fingerprint, struct fingerprint_map *seen, struct text *name)
+{
+	bool is_new;
+	uint32_t *number = fingerprint_map_insert(seen, fingerprint, &is_new);
+	if (!number) {
+		name->failed = true;
+		return;
+	}
+	*number = is_new ? 1 : *number + 1;
+	if (*number > 1)
+		text_printf(name, " #%" PRIu32, *number);
+}
+
+static void add_case(const struct leaks_page *page, const struct program_error *error,
+	struct fingerprint_map *seen, struct text *out)
 {
 	_cleanup_(frame_vec_deinit) struct frame_vec frames;
 	_cleanup_(text_deinit) struct text words, name, body;
@@ -142,6 +163,8 @@ static void add_case(
 	text_printf(&name, "%s in %s [%08" PRIx32 "]", leaks_errors_kind_of(error),
 		place && place->function ? place->function : "an unknown function",
 		(uint32_t)(fingerprint >> 32));
+	add_case_number(fingerprint, seen, &name);
+	out->failed |= name.failed;
 	add_message(error, &words);
 	add_bodies(page, error, &body);
 	text_add(out, "    <testcase");
@@ -157,8 +180,10 @@ static void add_case(
 
 void leaks_errors_junit(const struct leaks_page *page, struct text *out)
 {
+	_cleanup_(fingerprint_map_deinit) struct fingerprint_map seen;
+	fingerprint_map_init(&seen);
 	for (size_t i = 0; i < shown_count(page); i++)
-		add_case(page, error_at(page, i), out);
+		add_case(page, error_at(page, i), &seen, out);
 }
 
 size_t leaks_errors_shown(const struct leaks_page *page)
@@ -189,9 +214,15 @@ void leaks_errors_github(const struct leaks_page *page, struct text *out)
 	}
 }
 
-static struct error *put_result(const struct leaks_page *page, const struct program_error *error,
-	struct json *json, size_t rule, struct fingerprint_map *seen)
+const char *leaks_error_word(const struct program_error *error)
 {
+	return leaks_errors_kind_of(error);
+}
+
+struct error *leaks_error_sarif(const struct leaks_page *page, size_t number, struct json *json,
+	const struct leaks_sarif_rule *rule, struct fingerprint_map *seen)
+{
+	const struct program_error *error = error_at(page, number);
 	_cleanup_(frame_vec_deinit) struct frame_vec frames;
 	_cleanup_(text_deinit) struct text message;
 	frame_vec_init(&frames);
@@ -203,8 +234,8 @@ static struct error *put_result(const struct leaks_page *page, const struct prog
 			&fingerprint))
 		return error_no_memory();
 	json_object_begin(json);
-	json_put_string(json, "ruleId", LEAKS_ERROR_RULE);
-	json_put_u64(json, "ruleIndex", rule);
+	json_put_string(json, "ruleId", rule->id);
+	json_put_u64(json, "ruleIndex", rule->index);
 	json_put_string(json, "level", "error");
 	sarif_put_text(json, "message", message.data);
 	struct error *failed = sarif_put_fingerprint(json, fingerprint, seen);
@@ -222,9 +253,10 @@ static struct error *put_result(const struct leaks_page *page, const struct prog
 struct error *leaks_errors_sarif(
 	const struct leaks_page *page, struct json *json, size_t rule, struct fingerprint_map *seen)
 {
+	const struct leaks_sarif_rule own = {LEAKS_ERROR_RULE, rule};
 	struct error *error = NULL;
 	for (size_t i = 0; i < shown_count(page) && !error; i++)
-		error = put_result(page, error_at(page, i), json, rule, seen);
+		error = leaks_error_sarif(page, i, json, &own, seen);
 	return error;
 }
 
@@ -298,6 +330,14 @@ static void add_memcheck_stack(
 	}
 }
 
+static void add_suppression(
+	const struct leaks_page *page, const struct program_error *error, struct text *out)
+{
+	struct error *failed = errors_write_suppression(page->resolver, page->model, error, out);
+	out->failed |= failed != NULL;
+	error_destroy(failed);
+}
+
 void leaks_errors_memcheck(const struct leaks_page *page, struct text *out)
 {
 	size_t all;
@@ -325,5 +365,7 @@ void leaks_errors_memcheck(const struct leaks_page *page, struct text *out)
 		}
 		leaks_errors_begin(page, out);
 		text_add(out, "\n");
+		if (page->options->write_suppressions)
+			add_suppression(page, error, out);
 	}
 }

@@ -100,6 +100,15 @@ struct fingerprint_map;
 struct json;
 struct error *leaks_errors_sarif(const struct leaks_page *page, struct json *json, size_t rule,
 	struct fingerprint_map *seen) must_check_;
+struct leaks_sarif_rule {
+	const char *id;
+	size_t index; /* of the document's rules */
+};
+/* A result that is an error. */
+struct error *leaks_error_sarif(const struct leaks_page *page, size_t number, struct json *json,
+	const struct leaks_sarif_rule *rule, struct fingerprint_map *seen) must_check_;
+/* Its kind; "error": unknown. */
+const char *leaks_error_word(const struct program_error *error);
 
 /* The forms. Text ones add to a text, JSON ones write to the sink. */
 struct error *leaks_answer(struct leaks_page *page, struct answer *answer) must_check_;

@@ -50,8 +50,9 @@ static void leaks_valgrind_add_head(const struct leaks_page *page, struct text *
 	text_add(out, "<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n"
 		      "<protocolversion>4</protocolversion>\n"
 		      "<protocoltool>memcheck</protocoltool>\n\n"
-		      "<preamble>\n  <line>heapwise: leaks in the form of memcheck</line>\n"
-		      "</preamble>\n\n");
+		      "<preamble>\n");
+	text_printf(out, "  <line>heapwise: %s in the form of memcheck</line>\n</preamble>\n\n",
+		page->options->errors_only ? "errors" : "leaks");
 	text_printf(out,
 		"<pid>%" PRIu32 "</pid>\n<ppid>%" PRIu32 "</ppid>\n<tool>memcheck</tool>\n",
 		target->pid, target->ppid);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/errors_settle.h"
 #include "base/json.h"
 #include "model/errors.h"
 #include "views/report/coverage.h"
@@ -81,6 +82,11 @@ static void errors_row_text(const void *context, size_t row, struct text *out)
 	text_add_shown(out, error->what, WHAT_MOST);
 	text_add(out, "\n");
 	errors_add_stacks(shown, error, out);
+	if (!shown->write_suppressions)
+		return;
+	struct error *failed = errors_write_suppression(shown->resolver, shown->model, error, out);
+	out->failed |= failed != NULL;
+	error_destroy(failed);
 }
 
 /* The stacks of an error; frames are those of the stack that is laid out. */
@@ -294,38 +300,60 @@ static void add_more(const struct errors_shown *shown, struct text *out)
 	text_printf(out, "\n  … %s more errors\n", FMT_COUNT(count - shown->limit));
 }
 
-void errors_add(const struct errors_shown *shown, struct text *out)
+void errors_add_from(const struct errors_shown *shown, size_t first, struct text *out)
 {
 	size_t count;
 	model_errors(shown->model, &count);
-	for (size_t i = 0; i < count && i < shown->limit; i++)
+	for (size_t i = first; i < count && i < shown->limit; i++)
 		errors_row_text(shown, i, out);
 	add_more(shown, out);
+}
+
+void errors_add(const struct errors_shown *shown, struct text *out)
+{
+	errors_add_from(shown, 0, out);
 }
 
 static void suppression_text(const void *context, size_t row, struct text *out)
 {
 	const struct error_suppression *one = &((const struct error_suppression *)context)[row];
-	text_printf(
-		out, "  %s%s", FMT_COUNT(one->count), one->count == 1 ? " time   " : " times  ");
+	if (one->count)
+		text_printf(out, "  %s%s", FMT_COUNT(one->count),
+			one->count == 1 ? " time   " : " times  ");
+	else
+		text_add(out, "  never    ");
 	text_add_shown(out, one->name, WHAT_MOST);
-	text_add(out, "\n");
+	text_add(out, *one->from ? " (" : "");
+	text_add_shown(out, one->from, WHAT_MOST);
+	text_add(out, *one->from ? ")\n" : "\n");
 }
 
 static const struct column suppression_columns[] = {
 	WORD_OF(error_suppression, name, "of the checker's suppression"),
-	COUNT_OF(error_suppression, count, "how many errors it suppressed"), COLUMNS_END};
+	COUNT_OF(error_suppression, count, "how many errors it suppressed; 0: it fits none"),
+	WORD_OF(error_suppression, from,
+		"`FILE:LINE` of one of `--suppressions`; empty of the checker's own"),
+	COLUMNS_END};
 const struct table_type report_suppressions_type = {.name = "suppressions",
-	.says = "view `errors`: suppressions of the checker that matched",
-	.title = "Suppressed",
+	.says = "view `errors`: suppressions of the checker that matched, and entries for "
+		"errors of `--suppressions`",
+	.title = "Suppressions",
 	.columns = suppression_columns,
 	.row_bytes = sizeof(struct error_suppression),
 	.row_text = suppression_text};
 
+static bool are_suppressed(const struct error_suppression *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].count && *rows[i].from)
+			return true;
+	return false;
+}
+
 void report_errors(const struct page *page, struct answer *answer)
 {
-	const struct errors_shown shown = {
-		page->model, page->resolver, page->limit, page->options->all_frames};
+	const struct errors_shown shown = {page->model, page->resolver, page->limit,
+		page->options->all_frames, page->options->write_suppressions};
 	struct text *prose = answer_prose(answer);
 	size_t count, suppression_count;
 	const struct error_suppression *rows =
@@ -336,11 +364,21 @@ void report_errors(const struct page *page, struct answer *answer)
 	const struct check_coverage *coverage = model_check_coverage(page->model);
 	model_errors(page->model, &count);
 	if (prose)
-		text_add(prose, count              ? "\nErrors\n"
-				: own && !coverage ? "\nNo errors: each free was of a live block, "
-						     "by a function that matches. (Other errors "
-						     "are not looked for.)\n"
-						   : "\nNo errors.\n");
+		text_add(prose, count ? "
+Errors
+"
+				: are_suppressed(rows, suppression_count)
+					? "
+No errors but those that are suppressed.
+"
+				: own && !coverage
+					? "
+No errors: each free was of a live block, by a function "
+					  "that matches. (Other errors are not looked for.)
+"
+					: "
+No errors.
+");
 	errors_put(&shown, answer);
 	if (prose)
 		add_more(&shown, prose);

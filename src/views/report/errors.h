@@ -13,6 +13,7 @@ struct errors_shown {
 	struct resolver *resolver;
 	size_t limit; /* rows */
 	bool all_frames;
+	bool write_suppressions; /* as text: an entry for each */
 };
 
 /* The frames of a stack of theirs, innermost first. False: no memory. */
@@ -23,6 +24,9 @@ void errors_add(const struct errors_shown *errors, struct text *out);
 
 /* Hands over report_errors_type from row `first` on. */
 void errors_put_from(const struct errors_shown *errors, size_t first, struct answer *answer);
+
+/* Adds those from number `first` on. */
+void errors_add_from(const struct errors_shown *errors, size_t first, struct text *out);
 
 /* Hands over report_errors_count_type and report_errors_type, as people read them, too. */
 void errors_put(const struct errors_shown *errors, struct answer *answer);

@@ -247,9 +247,12 @@ struct error *view_write(const struct view *view, const struct model *model,
 	if (!error && options->base)
 		error = check_known(view, options->base->model);
 	if (!error)
-		error = resolver_create(model, options->all_frames, &resolver);
+		error = resolver_create(
+			model, options->all_frames || options->write_suppressions, &resolver);
 	if (error)
 		return error;
+	if (options->write_suppressions)
+		resolver_add_aliases(resolver);
 	bool for_programs = view_is_for_programs(options);
 	size_t own_limit = for_programs ? VIEW_NO_LIMIT : view->text_limit;
 	_cleanup_(page_deinit) struct page page = {

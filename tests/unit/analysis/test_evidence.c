@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "lib/tap.h"
+#include "model/errors.h"
 #include "unit/leaks_fixture.h"
 
 #define PLENTY (UINT64_C(1) << 40)
@@ -260,7 +261,7 @@ static void judge(
 	CHECK_OK(leaks_build(model, judged->resolver, &options, &judged->leaks));
 	struct budget_limits limits = {.leak_kinds = 1u << LEAK_DEFINITE};
 	for (int rule = 0; rule < BUDGET_RULES; rule++) {
-		limits.given[rule] = true;
+		limits.given[rule] = rule != BUDGET_ERRORS; /* has cases of its own */
 		limits.limits[rule] = (struct limit){.value = limit, .percent = -1};
 	}
 	struct budget_input input = {.model = model,
@@ -389,6 +390,71 @@ CASE(all_freed,
 	have_own_malloc(fixture.model);
 	evidence = evidence_of_leaks(fixture.model, LEAK_KINDS_ALL, true);
 	CHECK_U64(evidence.unknown && evidence.more, true);
+	fixture_deinit(&fixture);
+}
+
+/* What became of --max-errors. */
+static struct budget_check errors_check(const struct model *model, uint64_t limit)
+{
+	struct judged judged;
+	profile_init(&judged.now);
+	profile_init(&judged.then);
+	diff_init(&judged.diff);
+	leaks_init(&judged.leaks);
+	budget_init(&judged.budget);
+	CHECK_OK(profile_build(model, false, NULL, &judged.now));
+	CHECK_OK(resolver_create(model, true, &judged.resolver));
+	struct budget_limits limits = {.given[BUDGET_ERRORS] = true};
+	limits.limits[BUDGET_ERRORS] = (struct limit){.value = limit, .percent = -1};
+	struct budget_input input = {
+		.model = model, .rows = &judged.now.all, .resolver = judged.resolver};
+	CHECK_OK(budget_build(&input, &limits, &judged.budget));
+	CHECK_U64(judged.budget.checks.len, 1);
+	struct budget_check ret = judged.budget.checks.data[0];
+	CHECK_U64(ret.count, ret.exceeded ? ret.value : 0);
+	judged_deinit(&judged);
+	return ret;
+}
+
+static void have_error(struct model *model)
+{
+	const struct program_error error = {
+		.kind = "InvalidFree", .what = "", .thread = "", .count = 3};
+	CHECK_OK(build_program_error(model, &error, NULL, 0));
+}
+
+static void be_of_checker(struct model *model)
+{
+	build_recording(model)->source = "a checker's";
+	build_errors(model);
+}
+
+CASE(errors_unknown, "errors that nobody looked for are no errors that are not there")
+{
+	struct fixture fixture;
+	make(&fixture, be_whole);
+	CHECK(errors_check(fixture.model, PLENTY).undecided);
+	build_errors(fixture.model); /* frees were checked */
+	CHECK(errors_check(fixture.model, 0).undecided);
+	have_error(fixture.model);
+	CHECK(errors_check(fixture.model, 0).exceeded);
+	CHECK(errors_check(fixture.model, 1).undecided);
+	lose_events(fixture.model); /* the free may have been right */
+	CHECK(errors_check(fixture.model, 0).undecided);
+	fixture_deinit(&fixture);
+}
+
+CASE(errors_of_checker, "errors of a checker decide, unless its file is cut off")
+{
+	struct fixture fixture;
+	make(&fixture, be_of_checker);
+	struct budget_check check = errors_check(fixture.model, 0);
+	CHECK(!check.exceeded && !check.undecided);
+	CHECK_OK(build_damage(fixture.model, "it is cut off"));
+	CHECK(errors_check(fixture.model, 0).undecided);
+	have_error(fixture.model);
+	CHECK(errors_check(fixture.model, 0).exceeded);
+	CHECK(errors_check(fixture.model, 1).undecided);
 	fixture_deinit(&fixture);
 }
 
