@@ -42,6 +42,7 @@ const struct command *const commands[] = {
 	&command_help,
 	&command_version,
 	&command_collect,
+	&command_engine,
 	NULL,
 };
 

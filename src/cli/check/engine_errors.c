@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/check/engine_errors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis/errors_settle.h"
+#include "analysis/evidence.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/number.h"
+#include "base/output_file.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "base/vec.h"
+#include "cli/setup/context.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/output.h"
+#include "model/errors.h"
+#include "model/model.h"
+#include "query/bundles.h"
+#include "query/leak_search.h"
+#include "views/error_forms.h"
+#include "views/leaks_view.h"
+
+/* Reading takes at most this part of the time, so that a large file is not read over and over. */
+#define READING_PART 4u
+#define KEPT_BYTES_MAX (1u << 30)
+
+/* A process's file. */
+struct engine_file {
+	pid_t pid;
+	uint64_t size;     /* when it was read */
+	uint64_t pause_ns; /* not to be read again before */
+	size_t shown;      /* errors */
+	bool has_heading;
+};
+DEFINE_VEC(engine_files, struct engine_file)
+
+/* How many errors of a kind there were. */
+struct engine_kind {
+	char *name;
+	uint64_t errors;
+};
+DEFINE_VEC(engine_kinds, struct engine_kind)
+
+struct engine_errors {
+	const struct engine_errors_options *options;
+	struct engine_errors_options own;
+	struct engine_files files;
+	struct engine_kinds kinds;
+	uint64_t errors, times, leaks, suppressed;
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct error *engine_errors_read_suppressions(
+	const struct engine_errors *errors, struct suppressions **ret)
+{
+	return leak_search_suppressions(cli_context(), errors->options->suppressions,
+		errors->options->suppression_count, NULL, false, ret);
+}
+
+/* What is there is not replaced unless it is a result of Valgrind's, or the user says so. */
+static struct error *check_output(const struct engine_errors_options *options)
+{
+	struct stat st;
+	if (!options->output || options->overwrite || stat(options->output, &st) ||
+		!S_ISREG(st.st_mode) || !st.st_size)
+		return NULL;
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	struct error *error = recording_open(cli_context(), options->output, 0, NULL, &model);
+	bool is_result = !error && strstr(model_recording(model)->source, "algrind");
+	error_destroy(error);
+	return is_result ? NULL
+			 : error_create(ERROR_USAGE,
+				   "%s exists and is no result of Valgrind's; use -f to replace it",
+				   options->output);
+}
+
+struct error *engine_errors_create(
+	const struct engine_errors_options *options, struct engine_errors **ret)
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
+	struct engine_errors *errors = calloc(1, sizeof(*errors));
+	if (!errors)
+		return error_no_memory();
+	errors->own = *options;
+	errors->options = &errors->own;
+	struct error *error = engine_errors_read_suppressions(errors, &set);
+	if (!error)
+		error = check_output(options);
+	if (error)
+		engine_errors_destroy(errors);
+	else
+		*ret = errors;
+	return error;
+}
+
+void engine_errors_destroy(struct engine_errors *errors)
+{
+	if (!errors)
+		return;
+	for (size_t i = 0; i < errors->kinds.len; i++)
+		free(errors->kinds.data[i].name);
+	engine_kinds_deinit(&errors->kinds);
+	engine_files_deinit(&errors->files);
+	free(errors);
+}
+
+static void engine_file_path(
+	const struct engine_errors *errors, pid_t pid, char ret[static PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%d.xml", errors->options->folder, (int)pid);
+}
+
+/* Opens a file and takes out what is suppressed. Equal errors become one at the end, when all are
+ * known. */
+static struct error *engine_errors_open(const struct engine_errors *errors,
+	const struct engine_file *file, bool whole, struct model **ret)
+{
+	char path[PATH_MAX];
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
+	engine_file_path(errors, file->pid, path);
+	struct error *error = recording_open(cli_context(), path, 0, NULL, &model);
+	if (!error)
+		error = engine_errors_read_suppressions(errors, &set);
+	if (!error)
+		error = errors_settle(model, set, whole);
+	if (!error)
+		*ret = steal_ptr(model);
+	return error;
+}
+
+static struct error *engine_errors_write(const struct engine_errors *errors, struct text *text)
+{
+	if (text->failed)
+		return error_no_memory();
+	return text->len ? write_all(errors->options->log, "the log", text->data, text->len) : NULL;
+}
+
+static void add_heading(const struct model *model, struct engine_file *file, struct text *out)
+{
+	const struct target *target = model_target(model);
+	if (file->has_heading)
+		return;
+	file->has_heading = true;
+	text_add(out, "\nErrors of ");
+	text_add_shown(
+		out, target->command_len ? path_last_part(target->command[0]) : "?", SIZE_MAX);
+	text_printf(out, " (process %d)\n", (int)file->pid);
+}
+
+/* Shows the errors of a file that are new. */
+static struct error *engine_errors_show(
+	struct engine_errors *errors, const struct model *model, struct engine_file *file)
+{
+	size_t count;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	model_errors(model, &count);
+	if (count <= file->shown)
+		return NULL;
+	add_heading(model, file, &text);
+	struct error *error =
+		error_form_add_text(model, file->shown, errors->options->gen_suppressions, &text);
+	if (error)
+		return error;
+	file->shown = count;
+	return engine_errors_write(errors, &text);
+}
+
+/* Reads a file that has grown. One that can't be read yet is read later. */
+static struct error *look_at_file(
+	struct engine_errors *errors, struct engine_file *file, uint64_t size, bool whole)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	uint64_t start = monotonic_ns();
+	if (!whole && start < file->pause_ns)
+		return NULL;
+	/* The process has executed another program, which began the file anew. */
+	if (size < file->size)
+		file->shown = 0;
+	file->size = size;
+	/* Not merged: numbers of errors stay as they are while more come. */
+	struct error *error = engine_errors_open(errors, file, false, &model);
+	if (error && error->code == ERROR_INPUT && !whole) {
+		error_destroy(error);
+		return NULL;
+	}
+	if (!error)
+		error = engine_errors_show(errors, model, file);
+	uint64_t end = monotonic_ns();
+	file->pause_ns = end + (end - start) * READING_PART;
+	return error;
+}
+
+static struct engine_file *find_file(struct engine_errors *errors, pid_t pid)
+{
+	for (size_t i = 0; i < errors->files.len; i++)
+		if (errors->files.data[i].pid == pid)
+			return &errors->files.data[i];
+	const struct engine_file file = {.pid = pid};
+	return engine_files_push(&errors->files, file) ? &errors->files.data[errors->files.len - 1]
+						       : NULL;
+}
+
+/* "1234.xml": 1234; false: it is no such name. */
+static bool pid_of_name(const char *name, pid_t *ret)
+{
+	char *end;
+	long pid = strtol(name, &end, 10);
+	*ret = (pid_t)pid;
+	return end != name && pid > 0 && pid <= INT_MAX && !strcmp(end, ".xml");
+}
+
+struct error *engine_errors_look(struct engine_errors *errors, bool whole)
+{
+	DIR *folder = opendir(errors->options->folder);
+	struct error *error = NULL;
+	if (!folder)
+		return error_create(ERROR_ENVIRONMENT, "cannot read %s: %s",
+			errors->options->folder, strerror(errno));
+	for (struct dirent *entry; !error && (entry = readdir(folder));) {
+		struct stat st;
+		pid_t pid;
+		if (!pid_of_name(entry->d_name, &pid) ||
+			fstatat(dirfd(folder), entry->d_name, &st, 0) || !st.st_size)
+			continue;
+		struct engine_file *file = find_file(errors, pid);
+		if (!file)
+			error = error_no_memory();
+		else if (whole || (uint64_t)st.st_size != file->size)
+			error = look_at_file(errors, file, (uint64_t)st.st_size, whole);
+	}
+	closedir(folder);
+	return error;
+}
+
+size_t engine_errors_files(const struct engine_errors *errors)
+{
+	return errors->files.len;
+}
+
+uint64_t engine_errors_count(const struct engine_errors *errors)
+{
+	return errors->errors + errors->leaks;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static struct error *count_kind(struct engine_errors *errors, const char *name)
+{
+	for (size_t i = 0; i < errors->kinds.len; i++)
+		if (!strcmp(errors->kinds.data[i].name, name)) {
+			errors->kinds.data[i].errors++;
+			return NULL;
+		}
+	struct engine_kind kind = {strdup(name), 1};
+	if (kind.name && engine_kinds_push(&errors->kinds, kind))
+		return NULL;
+	free(kind.name);
+	return error_no_memory();
+}
+
+static struct error *count_errors(struct engine_errors *errors, const struct model *model)
+{
+	size_t count, entries;
+	const struct program_error *rows = model_errors(model, &count);
+	const struct error_suppression *used = model_error_suppressions(model, &entries);
+	struct error *error = NULL;
+	for (size_t i = 0; i < count && !error; i++) {
+		errors->errors++;
+		errors->times += rows[i].count;
+		error = count_kind(errors, *rows[i].kind ? rows[i].kind : "error");
+	}
+	for (size_t i = 0; i < entries; i++)
+		errors->suppressed += used[i].count;
+	return error;
+}
+
+static struct error *show_leaks(struct engine_errors *errors, const struct model *model)
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	struct error *error = engine_errors_read_suppressions(errors, &set);
+	if (error)
+		return error;
+	const struct leaks_view_options view = {.form = LEAKS_TEXT,
+		.detail = LEAKS_FULL,
+		.show_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
+		.error_kinds = 1u << LEAK_DEFINITE | 1u << LEAK_POSSIBLE,
+		.write_suppressions = errors->options->gen_suppressions,
+		.no_errors = true,
+		.quiet = errors->options->quiet,
+		.limit = VIEW_DEFAULT_LIMIT,
+		.suppressions = set};
+	struct leaks_outcome outcome = {.errors = 0};
+	const struct sink sink = {text_write, &text};
+	error = leaks_view_write(model, &view, &sink, &outcome);
+	errors->leaks += outcome.errors;
+	return error ? error : engine_errors_write(errors, &text);
+}
+
+/* Puts a process's file where the user wants it. */
+static struct error *keep_file(
+	const struct engine_errors *errors, const struct engine_file *file, bool is_first)
+{
+	char path[PATH_MAX];
+	_cleanup_(text_deinit) struct text to;
+	_cleanup_free_ uint8_t *data = NULL;
+	_cleanup_(output_file_cleanup) struct output_file output = OUTPUT_FILE_NONE;
+	size_t len;
+	text_init(&to);
+	text_add(&to, errors->options->output);
+	if (!is_first)
+		text_printf(&to, ".%d", (int)file->pid);
+	if (to.failed)
+		return error_no_memory();
+	engine_file_path(errors, file->pid, path);
+	struct error *error = read_file(path, KEPT_BYTES_MAX, &data, &len);
+	if (!error)
+		error = output_file_open(to.data, OUTPUT_MODE, &output);
+	if (!error)
+		error = write_all(output.fd, to.data, data, len);
+	if (!error)
+		error = output_file_commit(&output);
+	if (!error && !errors->options->quiet)
+		message("kept in %s; to see it again: heapwise report --view errors %s", to.data,
+			to.data);
+	return error;
+}
+
+static struct error *end_file(struct engine_errors *errors, struct engine_file *file, bool is_first)
+{
+	_cleanup_(model_cleanup) struct model *model = NULL;
+	struct error *error = engine_errors_open(errors, file, true, &model);
+	if (!error)
+		error = count_errors(errors, model);
+	if (!error && errors->options->leaks && model_leak_search(model))
+		error = show_leaks(errors, model);
+	const char *doubt = error ? NULL : evidence_of_checks(model);
+	if (doubt)
+		message("process %d: %s", (int)file->pid, doubt);
+	if (!error && errors->options->output)
+		error = keep_file(errors, file, is_first);
+	return error;
+}
+
+static void describe_errors(const struct engine_errors *errors)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (errors->errors) {
+		text_add_counted(&text, errors->errors, "error", "errors");
+		text_add(&text, ", ");
+		text_add_counted(&text, errors->times, "time", "times");
+		text_add(&text, ": ");
+	} else {
+		text_add(&text, "no errors");
+	}
+	for (size_t i = 0; i < errors->kinds.len; i++) {
+		text_add(&text, i ? ", " : "");
+		text_add_count(&text, errors->kinds.data[i].errors);
+		text_add(&text, " ");
+		text_add_shown(&text, errors->kinds.data[i].name, SIZE_MAX);
+	}
+	if (errors->suppressed) {
+		text_add(&text, "; ");
+		text_add_counted(
+			&text, errors->suppressed, "more was suppressed", "more were suppressed");
+	}
+	message("%s", text.data ? text.data : "");
+	message("looked for by Valgrind's memcheck, in all of the program's memory but overruns "
+		"within the stack and global data");
+}
+
+struct error *engine_errors_end(struct engine_errors *errors, pid_t first)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; i < errors->files.len && !error; i++)
+		error = end_file(
+			errors, &errors->files.data[i], errors->files.data[i].pid == first);
+	if (!error && !errors->options->quiet)
+		describe_errors(errors);
+	return error;
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""memcheck as the engine of `heapwise check`: errors are shown as they occur, and all else is as the program has it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+BAD = hw.TARGETS / "engine/engine_errors"
+STATIC = hw.TARGETS / "engine/engine_errors_static"
+# What each makes, in memcheck's words.
+KINDS = {
+    "read1": "InvalidRead", "read4": "InvalidRead", "read8": "InvalidRead", "write2": "InvalidWrite", "write4": "InvalidWrite",
+    "cond": "UninitCondition", "value8": "UninitValue", "param": "SyscallParam", "free_twice": "InvalidFree",
+    "free_inside": "InvalidFree", "overlap": "Overlap", "fishy": "FishyValue", "length": "InvalidRead",
+}
+
+
+def kinds_shown(file):
+    ended = hw.heapwise("report", "--view", "errors", "--json", file)
+    hw.need(ended.status == 0, str(ended))
+    return sorted(error["kind"] for error in json.loads(ended.text)["errors"])
+
+
+def engine(*words, **more):
+    if not shutil.which("valgrind"):
+        raise hw.Skip("no Valgrind here (./dev deps --peers installs it)")
+    return hw.heapwise(*ENGINE, *words, **more)
+
+
+ENGINE = ("check-engine",)
+
+
+@TESTS.test
+def finds(folder):
+    """The engine shows each error that memcheck has, as the view errors does; streams and status are the program's"""
+    ended = engine("-o", folder / "a.xml", "--", BAD, *KINDS)
+    hw.need((ended.status, ended.text) == (0, "done\n"), f"{ended} {ended.text}")
+    for name, kind in KINDS.items():
+        hw.need(re.search(rf"^  {kind}\b", ended.errors, re.MULTILINE) and f" {name} " in ended.errors.replace("\n", " "), f"{name}: {ended.errors}")
+    hw.need(f"heapwise: {len(KINDS)} errors, " in ended.errors, ended.errors)
+    hw.need("value: -3\n" in ended.errors, ended.errors)
+    hw.need(kinds_shown(folder / "a.xml") == sorted(KINDS.values()), "what is kept has other errors")
+    hw.need(f"heapwise report --view errors {folder}/a.xml" in ended.errors, ended.errors)
+    text = hw.heapwise("report", "--view", "errors", folder / "a.xml").text
+    # How often it came is known at the end alone.
+    paragraph = re.search(r"^  InvalidWrite[^\n]*\n(.*?)(?=\n\n)", text, re.MULTILINE | re.DOTALL)[1]
+    hw.need(paragraph in ended.errors, f"{paragraph}\nis not in\n{ended.errors}")
+
+
+@TESTS.test
+def endings(folder):
+    """Exit statuses and signals are the program's; --error-exitcode replaces a status, not a signal"""
+    for words, options, status in (
+            (["status"], [], 7), (["read4", "status"], [], 7), (["read4", "status"], ["--error-exitcode=9"], 9),
+            (["status"], ["--error-exitcode=9"], 7), (["read4"], [], 0), (["read4"], ["--error-exitcode=9"], 9),
+            (["read4", "killed"], ["--error-exitcode=9"], -signal.SIGKILL), (["read4", "aborted"], [], -signal.SIGTERM)):
+        ended = engine(*options, "--", BAD, *words)
+        hw.need(ended.status == status, f"{words} {options}: {ended}")
+        hw.need(("InvalidRead" in ended.errors) == ("read4" in words), f"{words}: {ended.errors}")
+
+
+@TESTS.test
+def as_it_occurs(folder):
+    """An error is shown while the program goes on; a signal to the command reaches the program"""
+    if not shutil.which("valgrind"):
+        raise hw.Skip("no Valgrind here (./dev deps --peers installs it)")
+    log = folder / "log"
+    with open(log, "wb") as stderr:
+        command = subprocess.Popen([hw.HEAPWISE, *ENGINE, "--", BAD, "read4", "wait"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   stderr=stderr, env=hw.clean_environment(), start_new_session=True)
+    try:
+        hw.wait_until(lambda: "read4" in log.read_text(), "the error is shown")
+        hw.need(command.poll() is None, "the command has ended")
+        command.send_signal(signal.SIGTERM)
+        hw.need(command.wait(hw.TIMEOUT) == -signal.SIGTERM, f"{command.returncode}")
+    finally:
+        command.stdin.close()
+        if command.poll() is None:
+            os.killpg(command.pid, signal.SIGKILL)
+            command.wait()
+    hw.need(log.read_text().count("InvalidRead:") == 1 or log.read_text().count("  InvalidRead") == 1, log.read_text())
+
+
+@TESTS.test
+def options(folder):
+    """Suppressions, origins, leaks, children and the end at the first error are as asked"""
+    known = folder / "known.supp"
+    known.write_text("{\nknown\nMemcheck:Addr4\nfun:read4\n}\ninterceptor_via_fun:^length$\n")
+    ended = engine("--suppressions", known, "--error-exitcode=9", "--", BAD, "read4", "length")
+    hw.need(ended.status == 0 and "no errors; 2 more were suppressed" in ended.errors, str(ended))
+    ended = engine("--track-origins", "--", BAD, "cond")
+    hw.need("Uninitialised value was created by a heap allocation" in ended.errors, ended.errors)
+    ended = engine("--leak-check=full", "--error-exitcode=9", "--", BAD, "leak")
+    hw.need(ended.status == 9 and "77 B" in ended.errors and "leak " in ended.errors, str(ended))
+    hw.need(engine("--error-exitcode=9", "--", BAD, "leak").status == 0, "leaks that nobody asked for")
+    ended = engine("-o", folder / "c.xml", "--trace-children", "--", BAD, "child")
+    kept = sorted(folder.glob("c.xml*"))
+    hw.need(len(kept) == 2 and "InvalidRead" in ended.errors and re.search(r"Errors of engine_errors \(process \d+\)", ended.errors), str(ended))
+    hw.need([kinds_shown(file) for file in kept] == [[], ["InvalidRead"]], f"{kept}")
+    ended = engine("--", BAD, "child")
+    hw.need("InvalidRead" not in ended.errors, ended.errors)
+    ended = engine("--first", "--error-exitcode=9", "--", BAD, "read4", "write4")
+    hw.need(ended.status == 9 and "done" not in ended.text and "InvalidWrite" not in ended.errors, str(ended))
+
+
+@TESTS.test
+def cannot(folder):
+    """What can't be checked is said: no Valgrind, no such program, set-user-ID, static, an output that is something else"""
+    without = hw.clean_environment(PATH=str(folder))
+    ended = hw.heapwise(*ENGINE, "--", BAD, env=without)
+    hw.need(ended.status == 125 and "Debian's package valgrind" in ended.errors, str(ended))
+    ended = engine("--", folder / "none")
+    hw.need(ended.status == 127, str(ended))
+    (folder / "text").write_text("text\n")
+    ended = engine("--", folder / "text")
+    hw.need(ended.status == 126, str(ended))
+    ended = engine("-o", folder / "text", "--", BAD)
+    hw.need(ended.status == 125 and "use -f" in ended.errors and (folder / "text").read_text() == "text\n", str(ended))
+    shutil.copy(BAD, folder / "setuid")
+    (folder / "setuid").chmod(0o4755)
+    ended = engine("--", folder / "setuid")
+    hw.need(ended.status == 126 and "set-user-ID" in ended.errors, str(ended))
+    ended = engine("--", STATIC, "cond")
+    hw.need(ended.status == 0 and ended.text == "done\n" and "memcheck then sees no heap blocks" in ended.errors, str(ended))
+
+
+@TESTS.test
+def leaves_nothing(folder):
+    """Neither files nor variables of the command are left for the program, nor a folder behind"""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    env = hw.clean_environment(TMPDIR=str(temporary), HEAPWISE_SESSION="/nowhere", LD_PRELOAD="")
+    ended = engine("-q", "--", "/usr/bin/env", env=env)
+    hw.need(ended.status == 0 and "HEAPWISE_SESSION" not in ended.text, ended.text)
+    hw.need("libheapwise" not in ended.text and not ended.errors, f"{ended.errors}")
+    hw.need(not list(temporary.glob("heapwise-*")), f"{list(temporary.iterdir())}")
+
+
+if __name__ == "__main__":
+    TESTS.main()
