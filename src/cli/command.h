@@ -54,7 +54,6 @@ const struct command *command_find(const char *name);
 extern const struct command command_budget;
 extern const struct command command_check;
 extern const struct command command_collect;
-extern const struct command command_engine;
 extern const struct command command_core;
 extern const struct command command_diff;
 extern const struct command command_doctor;

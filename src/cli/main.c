@@ -42,7 +42,6 @@ const struct command *const commands[] = {
 	&command_help,
 	&command_version,
 	&command_collect,
-	&command_engine,
 	NULL,
 };
 

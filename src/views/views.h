@@ -38,9 +38,9 @@ struct view_options {
 	bool csv; /* the view's table alone; not together with json */
 	bool all_frames;
 	bool count_libraries;        /* what they keep for themselves counts as the program's */
-	bool write_suppressions;     /* view errors as text: an entry for each */
 	bool by_cum;                 /* tables of flat and cum in the order of cum */
 	bool colour;                 /* text for a terminal that has some */
+	bool write_suppressions;     /* view errors as text: an entry for each */
 	const struct filter *filter; /* NULL: everything */
 	unsigned tail_percent;       /* of time that growth is not judged by, at the end */
 	struct timeline_options timeline;

@@ -70,6 +70,8 @@ uint64_t error_facts_kinds(const struct program_error *error)
 	uint64_t kinds = kinds_of_word(error->kind);
 	if (kinds != SUPPRESS_ADDR_ALL && kinds != SUPPRESS_VALUE_ALL)
 		return kinds;
+	if (error->access.known)
+		return kinds_of_size(kinds, error->access.exact ? error->access.bytes : 0);
 	return kinds_of_size(kinds, size_of_sentence(error->what));
 }
 
@@ -93,9 +95,15 @@ void error_facts_add_extra(const struct program_error *error, struct text *ret)
 			add_between(what, "Syscall param ", " points to ", ret);
 		return;
 	}
+	if (strcmp(error->kind, "FishyValue") != 0)
+		return;
+	/* Of recordings: "The size given to malloc has a fishy (possibly negative) value: -1" */
+	if (add_between(what, "The size given to ", " has ", ret)) {
+		text_add(ret, strchr(ret->data ? ret->data : "", '(') ? "" : "(size)");
+		return;
+	}
 	/* "Argument 'size' of function malloc has a fishy (possibly negative) value: -1" */
-	if (strcmp(error->kind, "FishyValue") != 0 ||
-		!add_between(what, " of function ", " has ", ret))
+	if (!add_between(what, " of function ", " has ", ret))
 		return;
 	text_add_char(ret, '(');
 	add_between(what, "Argument '", "' of ", ret);
@@ -118,18 +126,39 @@ static const struct called {
 	{"", "free", free_names, ARRAY_SIZE(free_names)},
 };
 
-bool error_facts_called(const struct program_error *error, struct suppress_frame *ret)
+static void free_called(const struct program_error *error, struct suppress_frame *ret)
 {
-	if (!(error_facts_kinds(error) & SUPPRESS_BIT(SUPPRESS_FREE)))
-		return false;
 	size_t i = 0;
 	while (strncmp(error->what, calls[i].beginning, strlen(calls[i].beginning)) != 0)
 		i++;
-	*ret = (struct suppress_frame){.function = calls[i].function,
-		.aliases = calls[i].aliases,
-		.alias_count = calls[i].alias_count,
-		/* So that entries that leave it out hold as well. */
-		.inlined = true};
+	ret->function = calls[i].function;
+	ret->aliases = calls[i].aliases;
+	ret->alias_count = calls[i].alias_count;
+}
+
+/* "Invalid read of size 5 in memcpy", "Source and destination overlap in memcpy(0x…": memcpy. */
+static bool add_called(const char *what, struct text *ret)
+{
+	const char *at = strstr(what, " in ");
+	size_t len = at ? strcspn(at + 4, "( ") : 0;
+	text_add_n(ret, at ? at + 4 : "", len);
+	return len > 0;
+}
+
+bool error_facts_called(
+	const struct program_error *error, struct text *name, struct suppress_frame *ret)
+{
+	uint64_t kinds = error_facts_kinds(error);
+	/* Inlined, so that entries that leave it out hold as well. */
+	*ret = (struct suppress_frame){.inlined = true};
+	if (kinds & SUPPRESS_BIT(SUPPRESS_FREE)) {
+		free_called(error, ret);
+		return true;
+	}
+	if (!(kinds & (SUPPRESS_ADDR_ALL | SUPPRESS_BIT(SUPPRESS_OVERLAP))) ||
+		!add_called(error->what, name) || name->failed)
+		return false;
+	ret->function = name->data;
 	return true;
 }
 

@@ -16,9 +16,11 @@ void error_facts_add_extra(const struct program_error *error, struct text *ret);
 
 /*
  * Returns the frame that memcheck has above those of a recording, which begin with the caller: of
- * the function that frees. False: there is none.
+ * the function that frees, or that makes the access. False: there is none. `name` holds what the
+ * frame borrows.
  */
-bool error_facts_called(const struct program_error *error, struct suppress_frame *ret);
+bool error_facts_called(
+	const struct program_error *error, struct text *name, struct suppress_frame *ret);
 
 /* Returns whether AddressSanitizer would see the error in a function of libc that it intercepts:
  * `function` is the innermost one of its stack, NULL if that is unknown. */

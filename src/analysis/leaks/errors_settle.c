@@ -56,7 +56,8 @@ static struct error *resolve_stack(struct resolver *resolver, uint32_t stack, st
  * stack that is known.
  */
 static struct error *find_frames(struct resolver *resolver, const struct model *model,
-	const struct program_error *error, struct frame_vec *shown, struct suppress_frame_vec *ret)
+	const struct program_error *error, struct text *name, struct frame_vec *shown,
+	struct suppress_frame_vec *ret)
 {
 	const struct error_stack *stacks = stacks_of(model, error);
 	size_t i = 0;
@@ -69,7 +70,7 @@ static struct error *find_frames(struct resolver *resolver, const struct model *
 		return failed;
 	struct suppress_frame called;
 	bool of_recording = !strcmp(model_recording(model)->source, "recording");
-	if (of_recording && i == 0 && error_facts_called(error, &called) &&
+	if (of_recording && i == 0 && error_facts_called(error, name, &called) &&
 		!suppress_frame_vec_push(ret, called))
 		return error_no_memory();
 	return suppress_add_frames(shown->data, shown->len, ret);
@@ -78,12 +79,13 @@ static struct error *find_frames(struct resolver *resolver, const struct model *
 static struct error *find_suppression(
 	struct settling *settling, const struct program_error *error, uint32_t *ret)
 {
-	_cleanup_(text_deinit) struct text extra;
+	_cleanup_(text_deinit) struct text extra, name;
 	text_init(&extra);
+	text_init(&name);
 	error_facts_add_extra(error, &extra);
 	*ret = SUPPRESS_NONE;
-	struct error *failed = find_frames(
-		settling->resolver, settling->model, error, &settling->shown, &settling->frames);
+	struct error *failed = find_frames(settling->resolver, settling->model, error, &name,
+		&settling->shown, &settling->frames);
 	if (!failed && extra.failed)
 		failed = error_no_memory();
 	const struct suppress_frame_vec *frames = &settling->frames;
@@ -234,12 +236,13 @@ struct error *errors_write_suppression(struct resolver *resolver, const struct m
 {
 	_cleanup_(frame_vec_deinit) struct frame_vec shown;
 	_cleanup_(suppress_frame_vec_deinit) struct suppress_frame_vec frames;
-	_cleanup_(text_deinit) struct text extra;
+	_cleanup_(text_deinit) struct text extra, name;
 	frame_vec_init(&shown);
 	suppress_frame_vec_init(&frames);
 	text_init(&extra);
+	text_init(&name);
 	error_facts_add_extra(error, &extra);
-	struct error *failed = find_frames(resolver, model, error, &shown, &frames);
+	struct error *failed = find_frames(resolver, model, error, &name, &shown, &frames);
 	if (!failed && extra.failed)
 		failed = error_no_memory();
 	const struct suppress_error written = {.kinds = error_facts_kinds(error),

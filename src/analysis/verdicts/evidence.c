@@ -428,6 +428,8 @@ const char *evidence_of_checks(const struct model *model)
 	const char *why = evidence_of_errors(model);
 	if (why)
 		return why;
+	if (model_check_coverage(model))
+		return NULL;
 	if (!strcmp(model_recording(model)->source, "recording"))
 		return "only frees were checked: 'heapwise check' looks for other errors, too";
 	if (!model_errors(model, &count))

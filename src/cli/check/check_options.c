@@ -48,6 +48,16 @@ const struct option_spec check_option_specs[] = {
 	{OPT_CHECK_UNINIT, "uninit", "[=N]",
 		"search for memory that is used and was never written, by running the program some "
 		"20 times with different fills: at most N blocks (default: 4)"},
+	{OPT_SUPPRESSIONS, "suppressions", "FILE",
+		"file of known errors and leaks, in Valgrind's, ASan's or LSan's format; may be "
+		"repeated"},
+	{OPT_CHECK_ENGINE, "engine", "WHICH",
+		"native (default), or valgrind: run Valgrind's memcheck, which finds uses of "
+		"uninitialised values, too"},
+	{OPT_CHECK_ORIGINS, "track-origins", NULL,
+		"with memcheck: say where uninitialised values come from (slower)"},
+	{OPT_CHECK_ESCALATE, "escalate", NULL,
+		"if there are errors, or the program fails, run it again under memcheck"},
 	{'o', "output", "FILE",
 		"keep the recording as FILE (default: none is kept); %n program, %p PID, %h host"},
 	{'f', "force", NULL, "replace FILE if it exists"},
@@ -149,6 +159,13 @@ static struct error *take_backend(struct check_options *options, const char *tex
 	return take_word("backend", text, words, "auto, madvise, uffd, mprotect or none");
 }
 
+static struct error *take_engine(const char *text, bool *ret)
+{
+	static const char *const words[] = {"native", "valgrind", NULL};
+	*ret = !strcmp(text, "valgrind");
+	return take_word("engine", text, words, "native or valgrind");
+}
+
 static struct error *take_children(struct check_options *options, const char *text)
 {
 	static const char *const words[] = {"yes", "no", NULL};
@@ -204,6 +221,14 @@ struct error *check_options_take(struct check_options *options, int id, const ch
 		return NULL;
 	case OPT_CHECK_TRACE_CHILDREN:
 		return take_children(options, argument);
+	case OPT_CHECK_ENGINE:
+		return take_engine(argument, &options->valgrind);
+	case OPT_CHECK_ESCALATE:
+		options->escalate = true;
+		return NULL;
+	case OPT_CHECK_ORIGINS:
+		options->track_origins = true;
+		return NULL;
 	default:
 		if (recording_options_take(&options->recording, id, argument))
 			return NULL;
@@ -257,6 +282,10 @@ struct error *check_options_complete(struct check_options *options)
 {
 	struct recording_options *recording = &options->recording;
 	struct launch_options *launch = &recording->launch;
+	if (options->uninit && options->valgrind)
+		return error_create(ERROR_USAGE,
+			"--uninit is not for --engine=valgrind, which finds uses of uninitialised "
+			"values itself");
 	struct error *error = recording_options_check(recording);
 	if (error)
 		return error;

@@ -21,6 +21,9 @@ enum check_option {
 	OPT_CHECK_BACKEND,
 	OPT_CHECK_TRACE_CHILDREN,
 	OPT_CHECK_UNINIT,
+	OPT_CHECK_ENGINE,
+	OPT_CHECK_ESCALATE,
+	OPT_CHECK_ORIGINS,
 };
 
 extern const struct option_spec check_option_specs[];
@@ -31,7 +34,10 @@ struct check_options {
 	bool full, first, attach_gdb, json;
 	unsigned align, before, budget; /* as given; UINT_MAX: not */
 	int kill_signal;                /* 0: none */
-	unsigned uninit; /* blocks with unwritten memory to search for, at most; 0: no search */
+	unsigned uninit;    /* blocks with unwritten memory to search for, at most; 0: no search */
+	bool valgrind;      /* --engine=valgrind */
+	bool escalate;      /* what has failed runs again under that */
+	bool track_origins; /* with either */
 	const char *backend;
 	const char *seed;
 	char *setting; /* what HEAPWISE_CHECK is to be; owned */

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/errors_settle.h"
 #include "base/child.h"
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -23,6 +24,7 @@
 #include "cli/check/check_summary.h"
 #include "cli/setup/context.h"
 #include "cli/terminal/message.h"
+#include "query/leak_search.h"
 #include "query/name_settings.h"
 #include "sources/source.h"
 #include "views/errors_view.h"
@@ -134,6 +136,18 @@ static struct error *show_model(struct printing *p, const struct model *model, s
 	return NULL;
 }
 
+/* Takes out what suppressions fit. Errors that are equal are one in a recording already. */
+static struct error *take_known(const struct printing *p, struct model *model)
+{
+	const struct suppression_files *files = &p->options->leaks.suppressions;
+	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
+	if (!files->len)
+		return NULL;
+	struct error *error =
+		leak_search_suppressions(cli_context(), files->data, files->len, NULL, false, &set);
+	return error ? error : errors_settle(model, set, false);
+}
+
 /* A recording that grows is read as far as it goes; of one that is complete the whole counts. */
 static struct error *show_file(struct printing *p, const char *path, bool complete)
 {
@@ -145,6 +159,8 @@ static struct error *show_file(struct printing *p, const char *path, bool comple
 	struct error *error = source_open_with(path, flags, &model);
 	if (!error)
 		error = name_settings_apply(cli_context(), &p->names, model);
+	if (!error)
+		error = take_known(p, model);
 	if (!error)
 		error = show_model(p, model, &seen->shown);
 	if (!error && complete)

@@ -30,6 +30,7 @@
 #include "query/bundles.h"
 #include "query/leak_search.h"
 #include "views/error_forms.h"
+#include "views/errors_view.h"
 #include "views/leaks_view.h"
 
 /* Reading takes at most this part of the time, so that a large file is not read over and over. */
@@ -42,7 +43,6 @@ struct engine_file {
 	uint64_t size;     /* when it was read */
 	uint64_t pause_ns; /* not to be read again before */
 	size_t shown;      /* errors */
-	bool has_heading;
 };
 DEFINE_VEC(engine_files, struct engine_file)
 
@@ -59,6 +59,7 @@ struct engine_errors {
 	struct engine_files files;
 	struct engine_kinds kinds;
 	uint64_t errors, times, leaks, suppressed;
+	pid_t first; /* the program's own process */
 };
 
 static uint64_t monotonic_ns(void)
@@ -154,16 +155,12 @@ static struct error *engine_errors_write(const struct engine_errors *errors, str
 	return text->len ? write_all(errors->options->log, "the log", text->data, text->len) : NULL;
 }
 
-static void add_heading(const struct model *model, struct engine_file *file, struct text *out)
+/* "name (1234)" */
+static void add_process(const struct model *model, const struct engine_file *file, struct text *out)
 {
 	const struct target *target = model_target(model);
-	if (file->has_heading)
-		return;
-	file->has_heading = true;
-	text_add(out, "\nErrors of ");
-	text_add_shown(
-		out, target->command_len ? path_last_part(target->command[0]) : "?", SIZE_MAX);
-	text_printf(out, " (process %d)\n", (int)file->pid);
+	text_add(out, target->command_len ? path_last_part(target->command[0]) : "?");
+	text_printf(out, " (%d)", (int)file->pid);
 }
 
 /* Shows the errors of a file that are new. */
@@ -171,14 +168,19 @@ static struct error *engine_errors_show(
 	struct engine_errors *errors, const struct model *model, struct engine_file *file)
 {
 	size_t count;
-	_cleanup_(text_deinit) struct text text;
+	_cleanup_(text_deinit) struct text text, process;
 	text_init(&text);
+	text_init(&process);
 	model_errors(model, &count);
 	if (count <= file->shown)
 		return NULL;
-	add_heading(model, file, &text);
-	struct error *error =
-		error_form_add_text(model, file->shown, errors->options->gen_suppressions, &text);
+	add_process(model, file, &process);
+	const struct errors_view_options shown = {
+		.first = file->shown, .process = file->pid == errors->first ? NULL : process.data};
+	struct error *error = process.failed ? error_no_memory()
+			      : errors->options->gen_suppressions
+				      ? error_form_add_text(model, file->shown, true, &text)
+				      : errors_view_add(model, &shown, &text);
 	if (error)
 		return error;
 	file->shown = count;
@@ -250,6 +252,11 @@ struct error *engine_errors_look(struct engine_errors *errors, bool whole)
 	}
 	closedir(folder);
 	return error;
+}
+
+void engine_errors_first(struct engine_errors *errors, pid_t first)
+{
+	errors->first = first;
 }
 
 size_t engine_errors_files(const struct engine_errors *errors)
@@ -391,12 +398,12 @@ static void describe_errors(const struct engine_errors *errors)
 		"within the stack and global data");
 }
 
-struct error *engine_errors_end(struct engine_errors *errors, pid_t first)
+struct error *engine_errors_end(struct engine_errors *errors)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; i < errors->files.len && !error; i++)
 		error = end_file(
-			errors, &errors->files.data[i], errors->files.data[i].pid == first);
+			errors, &errors->files.data[i], errors->files.data[i].pid == errors->first);
 	if (!error && !errors->options->quiet)
 		describe_errors(errors);
 	return error;

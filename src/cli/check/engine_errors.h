@@ -37,9 +37,11 @@ struct error *engine_errors_look(struct engine_errors *errors, bool whole) must_
 /* Returns how many processes have written a file so far. */
 size_t engine_errors_files(const struct engine_errors *errors);
 
-/* Shows leaks if they were asked for and what all errors come to, and keeps the files; `first` is
- * the program's process. */
-struct error *engine_errors_end(struct engine_errors *errors, pid_t first) must_check_;
+/* Says which is the program's own process: errors of others are shown with their names. */
+void engine_errors_first(struct engine_errors *errors, pid_t first);
+
+/* Shows leaks if they were asked for and what all errors come to, and keeps the files. */
+struct error *engine_errors_end(struct engine_errors *errors) must_check_;
 
 /* Returns the number of errors, of leaks too, that no suppression fits. */
 uint64_t engine_errors_count(const struct engine_errors *errors);

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,10 +27,9 @@
 #include "base/vec.h"
 #include "cli/check/engine_errors.h"
 #include "cli/options/leak_options.h"
+#include "cli/setup/program_end.h"
 #include "cli/terminal/message.h"
 #include "process/program.h"
-
-enum { EXIT_OURS = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 #define VALGRIND "valgrind"
 #define LOOK_NS 200000000 /* how often files are looked at */
@@ -294,21 +292,6 @@ static void describe_log(const struct engine *engine)
 		message_lines((char *)text);
 }
 
-static int end_like(int status)
-{
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	int number = WTERMSIG(status);
-	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-	signal(number, SIG_DFL);
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, number);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	raise(number);
-	return 128 + number;
-}
-
 static int engine_conclude(struct engine *engine)
 {
 	const struct check_engine_request *request = engine->request;
@@ -319,7 +302,7 @@ static int engine_conclude(struct engine *engine)
 		return EXIT_OURS;
 	}
 	if (!error)
-		error = engine_errors_end(engine->errors, engine->pid);
+		error = engine_errors_end(engine->errors);
 	if (error) {
 		message_error(error);
 		return EXIT_OURS;
@@ -393,10 +376,13 @@ int check_engine_valgrind(const struct check_engine_request *request)
 			message_error(error);
 			return EXIT_OURS;
 		}
+		engine_errors_first(engine.errors, engine.pid);
 		error = engine_wait(&engine);
 		code = error ? message_error(error), EXIT_OURS : engine_conclude(&engine);
 		sigprocmask(SIG_SETMASK, &engine.before, NULL);
 		status = engine.status;
 	}
-	return code >= 0 ? code : end_like(status);
+	if (code < 0 && request->returns && WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	return code >= 0 ? code : program_end_like(status);
 }

@@ -29,7 +29,8 @@ struct check_engine_request {
 	int error_exitcode;    /* LEAK_NO_EXITCODE: none */
 	int log;               /* where errors are shown: a descriptor */
 	bool quiet;            /* only errors are shown */
-	unsigned num_callers;  /* 0: memcheck's default is raised to 24 */
+	bool returns; /* where a signal ended the program: 128 + its number, and nobody dies */
+	unsigned num_callers; /* 0: memcheck's default is raised to 24 */
 };
 
 /*

@@ -17,12 +17,15 @@
 #include "capture/launch.h"
 #include "cli/check/check_options.h"
 #include "cli/check/check_printer.h"
+#include "cli/check/engine_valgrind.h"
 #include "cli/check/unwritten.h"
 #include "cli/commands/leak_report.h"
+#include "cli/setup/context.h"
 #include "cli/setup/program_end.h"
 #include "cli/setup/runtime_find.h"
 #include "cli/terminal/message.h"
 #include "process/program.h"
+#include "query/leak_search.h"
 
 /* What serves the program, beside libheapwise-rt.so. */
 #define GUARD_LIBRARY "libheapwise-guard.so"
@@ -61,7 +64,12 @@ static int check_wrong(const struct command *command, struct error *error)
 
 static struct error *check_complete(struct checking *c)
 {
+	const struct suppression_files *known = &c->options.leaks.suppressions;
+	_cleanup_(suppressions_cleanup) struct suppressions *set = NULL;
 	struct error *error = check_options_complete(&c->options);
+	if (!error) /* mistakes in the files are known before anything runs */
+		error = leak_search_suppressions(
+			cli_context(), known->data, known->len, NULL, false, &set);
 	const struct leak_check *search = &c->options.recording.launch.leak_check;
 	if (error || (!search->at_exit && !search->at_main_end))
 		return error;
@@ -141,19 +149,24 @@ static struct error *folder_create(struct checking *c)
 	return pattern.failed ? error_no_memory() : NULL;
 }
 
+static struct error *log_prepare(struct checking *c)
+{
+	const char *log = c->options.leaks.log_file;
+	if (!log)
+		return NULL;
+	c->log = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	return c->log < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't write %s", log) : NULL;
+}
+
 static struct error *files_prepare(struct checking *c)
 {
 	struct launch_options *launch = &c->options.recording.launch;
-	const char *log = c->options.leaks.log_file;
 	struct error *error = launch->file ? NULL : folder_create(c);
 	if (error)
 		return error;
 	if (!launch->file)
 		launch->file = c->pattern;
-	if (!log)
-		return NULL;
-	c->log = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-	return c->log < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't write %s", log) : NULL;
+	return log_prepare(c);
 }
 
 /* Recordings of processes that are still running go on without a name. */
@@ -278,6 +291,49 @@ static int check_exit(const struct checking *c, int status, bool errors, bool do
 	return doubt && !WEXITSTATUS(status) ? EXIT_OURS : program_end_like(status);
 }
 
+static struct check_engine_request engine_request(const struct checking *c)
+{
+	const struct check_options *options = &c->options;
+	const struct launch_options *launch = &options->recording.launch;
+	return (struct check_engine_request){.argv = launch->argv,
+		.output = launch->file,
+		.overwrite = launch->overwrite,
+		.trace_children = strcmp(launch->children, COLLECTOR_CHILDREN_NO) != 0,
+		.track_origins = options->track_origins,
+		.first = options->first,
+		.leak_check = options->recording.leak_check,
+		.suppressions = options->leaks.suppressions.data,
+		.suppression_count = options->leaks.suppressions.len,
+		.error_exitcode = options->leaks.error_exitcode,
+		.log = c->log,
+		.quiet = options->recording.quiet,
+		.num_callers = options->leaks.num_callers};
+}
+
+static int check_by_valgrind(struct checking *c)
+{
+	struct error *error = log_prepare(c);
+	if (error) {
+		message_error(error);
+		return EXIT_OURS;
+	}
+	const struct check_engine_request request = engine_request(c);
+	return check_engine_valgrind(&request);
+}
+
+/* Runs what has failed again, and that alone. Returns whether that has found errors for which there
+ * is a status. */
+static bool check_again(const struct checking *c)
+{
+	struct check_engine_request request = engine_request(c);
+	request.output = NULL; /* names the first run's recording */
+	request.returns = true;
+	message("running it again under Valgrind's memcheck, as --escalate says; what it finds is "
+		"what this second run does");
+	int code = check_engine_valgrind(&request);
+	return request.error_exitcode != LEAK_NO_EXITCODE && code == request.error_exitcode;
+}
+
 /* unwritten: what the run is to report again; NULL: it is the first one. */
 static int check_launch(struct checking *c, const struct unwritten *unwritten)
 {
@@ -308,7 +364,10 @@ static int check_launch(struct checking *c, const struct unwritten *unwritten)
 	fflush(stderr);
 	int status = unwritten ? unwritten->found.result.status : result.status;
 	launch_result_deinit(&result);
-	return check_exit(c, status, found.errors || leaks, doubt);
+	bool errors = found.errors || leaks;
+	if (c->options.escalate && (errors || status))
+		errors |= check_again(c);
+	return check_exit(c, status, errors, doubt);
 }
 
 static int check_refuse(struct error *error, enum program_state state)
@@ -354,6 +413,8 @@ static int cmd_check(const struct command *command, int argc, char **argv)
 	int code = check_parse(command, argc, argv, &c);
 	if (code >= 0)
 		return code;
+	if (c.options.valgrind)
+		return check_by_valgrind(&c);
 	struct launch_options *launch_options = &c.options.recording.launch;
 	_cleanup_free_ char *program = NULL, *image = NULL, *runtime = NULL;
 	enum program_state state;
@@ -398,6 +459,11 @@ const struct command command_check = {
 		"status, or dies by the same signal; with --error-exitcode=N, the exit status is N "
 		"if there are errors,\n"
 		"and 125 if that can't be decided and the program's own status is 0.\n"
+		"\nWith --engine=valgrind, the program runs under Valgrind's memcheck, which also "
+		"finds uses of\n"
+		"uninitialised values; FILE is then its XML. With --escalate, a program that has "
+		"errors or fails runs\n"
+		"again under it: it must do the same twice.\n"
 		"\nNo recording is kept unless --output names one: 'heapwise report --view errors "
 		"FILE' shows its errors\n"
 		"again, and as JSON.\n",
@@ -405,6 +471,8 @@ const struct command command_check = {
 		    "  heapwise check --full --error-exitcode=1 ./test\n"
 		    "  heapwise check --errors=first --log-file=errors.txt make test\n"
 		    "  heapwise check -o app.hpw --leak-check=full ./app\n"
+		    "  heapwise check --engine=valgrind --track-origins ./app\n"
+		    "  heapwise check --escalate --error-exitcode=1 ./test\n"
 		    "  heapwise check --uninit ./app input.txt\n",
 	.options = check_option_specs,
 	.stops_at_operand = true,

@@ -77,12 +77,15 @@ struct error *errors_view_add(
 	struct error *error = resolver_create(model, options->all_frames, &resolver);
 	if (error)
 		return error;
-	const struct errors_shown shown = {model, resolver, SIZE_MAX, options->all_frames};
+	const struct errors_shown shown = {model, resolver, SIZE_MAX, options->all_frames, false};
 	size_t count, stack_count;
 	const struct program_error *errors = model_errors(model, &count);
+	/* Valgrind counts threads from 1. */
+	bool own = !strcmp(model_recording(model)->source, "recording");
+	uint32_t main_thread = own ? model_target(model)->pid : 1;
 	const struct error_stack *stacks = model_error_stacks(model, &stack_count);
 	for (size_t i = options->first; i < count; i++) {
-		add_heading(&errors[i], model_target(model)->pid, options, out);
+		add_heading(&errors[i], main_thread, options, out);
 		for (size_t k = 0; k < errors[i].stack_count; k++)
 			add_stack(&shown, &stacks[errors[i].first_stack + k], options, out);
 		text_add(out, "\n");
@@ -123,7 +126,7 @@ void errors_view_places_close(struct errors_view_places *places)
 static const struct shown_frame *place_of(
 	struct errors_view_places *places, const struct program_error *error, size_t *ret_stack)
 {
-	const struct errors_shown shown = {places->model, places->resolver, SIZE_MAX, false};
+	const struct errors_shown shown = {places->model, places->resolver, SIZE_MAX, false, false};
 	size_t count;
 	const struct error_stack *stacks =
 		model_error_stacks(places->model, &count) + error->first_stack;
@@ -298,7 +301,7 @@ struct error *errors_view_json(const struct model *model, const struct errors_vi
 		error = document_begin(sink, "errors", &answer);
 	if (error)
 		return error;
-	const struct errors_shown shown = {model, resolver, SIZE_MAX, true};
+	const struct errors_shown shown = {model, resolver, SIZE_MAX, true, false};
 	answer_record_of(answer, &process_type, model);
 	errors_put_from(&shown, options->first, answer);
 	return document_end(answer);
