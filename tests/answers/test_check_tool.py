@@ -192,6 +192,22 @@ def killed_collector(folder):
 
 
 @TESTS.test
+def ended_child(folder):
+    """An error of a child that has ended is printed while its parent goes on"""
+    script = f"{REPORTS} write; read line"
+    with subprocess.Popen([hw.HEAPWISE, "check", "--", "sh", "-c", script], stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=hw.clean_environment()) as process:
+        lines = []
+        while not lines or "Invalid write of size 4" not in lines[-1]:
+            lines.append(process.stderr.readline())
+            hw.need(lines[-1], f"it ended without printing the error: {lines}")
+        process.stdin.write("go on\n")
+        process.stdin.close()
+        rest = process.stderr.read()
+        hw.need("Invalid write of size 4" not in rest and "1 error" in rest, rest)
+
+
+@TESTS.test
 def threads(folder):
     """Reports of threads are merged, and all count"""
     _, path = check(folder, "threads", 500)

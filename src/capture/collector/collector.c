@@ -253,9 +253,11 @@ static uint64_t drain_rings(const struct collector *c, struct tracked_process *s
 }
 
 /* Who reads the pipe too slowly looks at all recordings in the end. */
-static void announce_errors(const struct collector *c, const struct tracked_process *s)
+void collector_announce_errors(const struct collector *c, const struct tracked_process *s)
 {
 	char line[TRACKED_FILE_MAX + 2];
+	if (!recorder_take_errors(s->recorder))
+		return;
 	int n = snprintf(line, sizeof(line), "%s\n", s->file);
 	if (c->start->errors >= 0 && n > 0 && (size_t)n < PIPE_BUF)
 		(void)!write(c->start->errors, line, (size_t)n);
@@ -269,8 +271,7 @@ static uint64_t drain_one(struct collector *c, struct tracked_process *s, uint64
 		return 0;
 	bool due = now >= s->due_ns || recorder_is_called(s->recorder);
 	uint64_t moved = due ? drain_rings(c, s, now) : 0;
-	if (recorder_take_errors(s->recorder))
-		announce_errors(c, s);
+	collector_announce_errors(c, s);
 	collector_dump_if_due(c, s, now);
 	if (now - s->serviced_ns > SERVICE_NS && (due || recorder_has_unwritten(s->recorder))) {
 		s->serviced_ns = now;

@@ -38,6 +38,7 @@ static void conclude_recording(
 {
 	struct recorder_totals totals;
 	recorder_finish(s->recorder, end, &totals);
+	collector_announce_errors(c, s);
 	bool leaks = are_leaks_wanted(c), first = s->is_root && s->images == 1;
 	bool small = !c->start->all_processes && !first && !s->recorder->goes_on &&
 		     small_is(s, end, &totals, leaks);

@@ -66,6 +66,8 @@ void collector_on_notice(struct collector *c, const struct session_caller *calle
 /* Reports how the start of the first program went to the caller that waits for it; once. */
 void collector_describe_first(struct collector *c);
 
+/* Names the recording to who wants to know of errors, if it has new ones. */
+void collector_announce_errors(const struct collector *c, const struct tracked_process *s);
 /* Returns how an image, or what comes after a change of its mode, is recorded: as the user wants
  * it, with a seed of its own. */
 struct mode collector_next_mode(struct collector *c, const struct changed_mode *changed);

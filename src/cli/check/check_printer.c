@@ -181,19 +181,20 @@ static void on_line(struct printing *p, const char *line)
 	}
 }
 
-/* Shows what is named until that ends. Returns whether it has; else there is nothing to show. */
+/* Shows what is named until that ends. Returns whether it has: else nothing was started, or who
+ * waited for the program was killed and cannot say which recordings are complete. */
 static bool printing_loop(struct printing *p)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t room = 0;
 	_cleanup_fclose_ FILE *lines = fdopen(p->pipe, "r");
-	while (lines && getline(&line, &room, lines) > 0 && strcmp(line, "\n") != 0) {
-		if (!strcmp(line, CANCELLED))
-			return false;
+	while (lines && getline(&line, &room, lines) > 0 && strcmp(line, CANCELLED) != 0) {
+		if (!strcmp(line, "\n"))
+			return true;
 		line[strcspn(line, "\n")] = 0;
 		on_line(p, line);
 	}
-	return true;
+	return false;
 }
 
 static void conclude_json(const struct printing *p, struct text *out)
