@@ -364,21 +364,14 @@ void report_errors(const struct page *page, struct answer *answer)
 	const struct check_coverage *coverage = model_check_coverage(page->model);
 	model_errors(page->model, &count);
 	if (prose)
-		text_add(prose, count ? "
-Errors
-"
-				: are_suppressed(rows, suppression_count)
-					? "
-No errors but those that are suppressed.
-"
-				: own && !coverage
-					? "
-No errors: each free was of a live block, by a function "
-					  "that matches. (Other errors are not looked for.)
-"
-					: "
-No errors.
-");
+		text_add(prose,
+			count ? "\nErrors\n"
+			: are_suppressed(rows, suppression_count)
+				? "\nNo errors but those that are suppressed.\n"
+			: own && !coverage
+				? "\nNo errors: each free was of a live block, by a function "
+				  "that matches. (Other errors are not looked for.)\n"
+				: "\nNo errors.\n");
 	errors_put(&shown, answer);
 	if (prose)
 		add_more(&shown, prose);
