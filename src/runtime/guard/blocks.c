@@ -166,6 +166,19 @@ static void report_header(uint64_t start, struct guard_caller caller)
 	plain_lose(start);
 }
 
+/*
+ * Where a plain block is freed is of use if it is freed twice, or changed after that: for programs
+ * that free much it is noted of some frees alone, since each stack takes time.
+ */
+#define FREES_NOTED (1u << 16) /* of each thread: the first ones, then one in … */
+#define FREES_APART 16u
+
+static uint32_t stack_of_free(struct guard_caller caller)
+{
+	uint32_t n = guard_here.frees++;
+	return rt_likely(n >= FREES_NOTED && n % FREES_APART) ? 0 : guard_stack(caller);
+}
+
 static void free_plain(uint64_t start, struct guard_freeing freeing, struct guard_caller caller)
 {
 	struct guard_block block;
@@ -175,7 +188,7 @@ static void free_plain(uint64_t start, struct guard_freeing freeing, struct guar
 	}
 	check_freeing(&block, freeing, caller);
 	plain_check(&block, caller, 0);
-	plain_keep(&block, guard_stack(caller));
+	plain_keep(&block, stack_of_free(caller));
 }
 
 static void free_slot(uint64_t start, struct guard_freeing freeing, struct guard_caller caller)

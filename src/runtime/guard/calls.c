@@ -112,16 +112,16 @@ static inline struct marks load_marks(const struct table_leaf *leaf, uint64_t at
 }
 
 /*
- * The block is the one that reaches into the page, or that of the nearest mark in it: which one,
- * two or three loads tell for nearly all addresses. The header in the address's own page or right
- * before it is as readable as the address.
+ * The block is a large one that the page's note names, or that of the nearest mark in the page, or
+ * one that reaches into it: two or three loads tell for nearly all addresses. The header in the
+ * address's own page or right before it is as readable as the address.
  */
 uint64_t calls_room_in_leaf(uint64_t address, const struct table_leaf *leaf)
 {
 	uint64_t index = (address >> TABLE_GRAIN_SHIFT) % TABLE_MARKS, at = index & ~15ull;
-	uint64_t covering = table_covering(leaf, address);
-	if (covering) {
-		uint64_t room = room_in_live(covering, address);
+	uint64_t guess = table_guess(leaf, address);
+	if (guess) {
+		uint64_t room = room_in_live(guess, address);
 		if (rt_likely(room))
 			return room;
 	}

@@ -86,6 +86,9 @@ static inline bool calls_is_fishy(uint64_t size)
 	return (int64_t)size < 0;
 }
 
+/* In a loop: the compiler makes no call of it, which would come back here. */
+#define CALLS_STAY_LOOP() __asm__ volatile("")
+
 /* --- libc's functions --- */
 
 /* Where the address of a function of libc goes: in the section guard_calls, for calls_resolve(). */

@@ -80,7 +80,9 @@ struct guard_thread {
 	uint32_t tid;     /* 0: not asked for yet */
 	uint32_t fork;    /* guard_forks when it was */
 	uint32_t counted; /* 1 + its place among the counters; 0: none yet */
-	uint32_t masked;  /* signals that the program takes for blocked: enum guard_masked */
+	uint32_t frees;   /* of plain blocks, so far */
+
+	uint32_t masked; /* signals that the program takes for blocked: enum guard_masked */
 	bool handles; /* a handler of the program's for our signals runs, or was left by a jump */
 };
 enum guard_masked {

@@ -25,12 +25,12 @@ static V *move_plainly(V *to, const V *from, size_t units)
 {
 	C *t = to;
 	const C *f = from;
-	if ((uint64_t)to <= (uint64_t)from)
-		for (size_t i = 0; i < units; i++)
-			t[i] = f[i];
-	else
-		for (size_t i = units; i-- > 0;)
-			t[i] = f[i];
+	bool up = (uint64_t)to <= (uint64_t)from;
+	for (size_t i = 0; i < units; i++) {
+		size_t at = up ? i : units - 1 - i;
+		t[at] = f[at];
+		CALLS_STAY_LOOP();
+	}
 	return to;
 }
 
@@ -112,8 +112,10 @@ SLOW V *set_units_slowly(V *to, I unit, size_t units)
 {
 	struct guard_caller caller = GUARD_CALLER();
 	if (!calls_resolve()) {
-		for (size_t i = 0; i < units; i++)
+		for (size_t i = 0; i < units; i++) {
 			((C *)to)[i] = (C)unit;
+			CALLS_STAY_LOOP();
+		}
 		return to;
 	}
 	calls_check_write(NAME(M(set)), to, count_bytes(units), caller);
@@ -141,7 +143,7 @@ SLOW int cmp_units_slowly(const V *a, const V *b, size_t units)
 	if (!calls_resolve()) {
 		const CU *x = (const CU *)a, *y = (const CU *)b;
 		for (; units && *x == *y; units--, x++, y++)
-			;
+			CALLS_STAY_LOOP();
 		return !units ? 0 : *x < *y ? -1 : 1;
 	}
 	if (!differs_in_room(a, b, units)) {

@@ -29,8 +29,8 @@ SLOW char *chrnul_slowly(const char *s, int c)
 {
 	struct guard_caller caller = GUARD_CALLER();
 	if (!calls_resolve()) {
-		while (*s && *s != (char)c)
-			s++;
+		for (; *s && *s != (char)c; s++)
+			CALLS_STAY_LOOP();
 		return (char *)s;
 	}
 	size_t room = calls_room(s);
@@ -69,8 +69,8 @@ SLOW void *rawmemchr_slowly(const char *s, int c)
 {
 	struct guard_caller caller = GUARD_CALLER();
 	if (!calls_resolve()) {
-		while (*s != (char)c)
-			s++;
+		for (; *s != (char)c; s++)
+			CALLS_STAY_LOOP();
 		return (void *)s;
 	}
 	size_t room = calls_room(s);

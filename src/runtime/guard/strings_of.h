@@ -41,15 +41,25 @@ REAL_OF(C *, S(dup), (const C *))
 static size_t plain_len(const C *s, size_t most)
 {
 	size_t n = 0;
-	while (n < most && s[n])
-		n++;
+	for (; n < most && s[n]; n++)
+		CALLS_STAY_LOOP();
 	return n;
 }
 
 static void plain_copy(C *to, const C *from, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		to[i] = from[i];
+		CALLS_STAY_LOOP();
+	}
+}
+
+static void clear_plainly(C *to, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		to[i] = 0;
+		CALLS_STAY_LOOP();
+	}
 }
 
 static int plain_compare(const C *a, const C *b, size_t most, bool folds)
@@ -75,6 +85,7 @@ static const C *plain_find(const C *s, C c)
 			return s;
 		if (!*s)
 			return NULL;
+		CALLS_STAY_LOOP();
 	}
 }
 
@@ -217,8 +228,7 @@ SLOW C *ncpy_slowly(C *to, const C *from, size_t most)
 	if (!calls_resolve()) {
 		size_t n = plain_len(from, most);
 		plain_copy(to, from, n);
-		for (; n < most; n++)
-			to[n] = 0;
+		clear_plainly(to + n, most - n);
 		return to;
 	}
 	check_padded_copy(NAME(S(ncpy)), to, from, most, caller);
@@ -238,8 +248,7 @@ SLOW C *pncpy_slowly(C *to, const C *from, size_t most)
 	if (!calls_resolve()) {
 		size_t n = plain_len(from, most);
 		plain_copy(to, from, n);
-		for (size_t i = n; i < most; i++)
-			to[i] = 0;
+		clear_plainly(to + n, most - n);
 		return to + n;
 	}
 	check_padded_copy(NAME(P(ncpy)), to, from, most, caller);

@@ -58,13 +58,26 @@ static void cover_pages(uint64_t start, uint64_t end)
 			__atomic_store_n(&table_has_uncovered, true, __ATOMIC_RELAXED);
 			return;
 		}
-		__atomic_store_n(&leaf->covers[(page >> GUARD_PAGE_SHIFT) % TABLE_PAGES],
+		__atomic_store_n(&leaf->notes[(page >> GUARD_PAGE_SHIFT) % TABLE_PAGES].covering,
 			(uint32_t)((page - start) >> TABLE_GRAIN_SHIFT), __ATOMIC_RELAXED);
 	}
 }
 
+/* Of smaller ones the mark is found soon. */
+#define LARGE_LEAST 512u
+
+static void note_large(uint64_t start)
+{
+	struct table_leaf *leaf = need_leaf(start);
+	if (rt_likely(leaf != NULL))
+		__atomic_store_n(&leaf->notes[(start >> GUARD_PAGE_SHIFT) % TABLE_PAGES].large,
+			(uint32_t)(start % GUARD_PAGE >> TABLE_GRAIN_SHIFT) + 1, __ATOMIC_RELAXED);
+}
+
 void table_cover(uint64_t start, uint64_t bytes)
 {
+	if (bytes >= LARGE_LEAST)
+		note_large(start);
 	if (rt_likely((start ^ (start + bytes)) < GUARD_PAGE))
 		return;
 	if (rt_unlikely(bytes > COVERED_MOST))

@@ -31,13 +31,23 @@ enum table_mark {
 	TABLE_GONE = 3,  /* given back to libc; something else may be there by now */
 };
 
+/*
+ * What saves searches in a page: relaxed, set before the mark is, never cleared. Whether there is a
+ * block, and how far it goes, its mark and its header say.
+ *
+ * covering: the start of the last block that reached into the page from before, as a distance from
+ * the page's beginning in units of 16 bytes; 0: there was none. A block that is live or kept and
+ * reaches into the page is that one.
+ * large: one and the place, in these units, of the last large block that began in it; 0: none did.
+ */
+struct table_page {
+	uint32_t covering, large;
+};
+
 struct table_leaf {
 	uint8_t marks[TABLE_MARKS];       /* enum table_mark; release by who allocates */
 	uint64_t pages[TABLE_PAGES / 64]; /* relaxed; bits are only ever set, before the mark is */
-	/* For each page the start of the last block that reached into it from before, as a distance
-	 * from the page's beginning in units of 16 bytes; 0: there was none. Relaxed, set before
-	 * the mark is. A block that is live or kept and reaches into the page is that one. */
-	uint32_t covers[TABLE_PAGES];
+	struct table_page notes[TABLE_PAGES];
 };
 
 extern struct table_leaf **table_root; /* NULL until table_init(); entries: release */
@@ -55,7 +65,8 @@ static inline uint8_t *table_mark(uint64_t address)
 	return leaf ? &leaf->marks[(address >> TABLE_GRAIN_SHIFT) % TABLE_MARKS] : NULL;
 }
 
-/* Notes which pages a block reaches into: before it is added, and when it has grown. */
+/* Notes in which page a large block begins, and into which it reaches: before it is added, and when
+ * it has grown. */
 void table_cover(uint64_t start, uint64_t bytes);
 
 /* Some block is not noted so: it is too large, or there was no memory. Relaxed, only ever set. */
@@ -65,8 +76,19 @@ extern bool table_has_uncovered;
 static inline uint64_t table_covering(const struct table_leaf *leaf, uint64_t address)
 {
 	uint64_t page = address >> GUARD_PAGE_SHIFT;
-	uint64_t units = __atomic_load_n(&leaf->covers[page % TABLE_PAGES], __ATOMIC_RELAXED);
+	const struct table_page *note = &leaf->notes[page % TABLE_PAGES];
+	uint64_t units = __atomic_load_n(&note->covering, __ATOMIC_RELAXED);
 	return units ? (page << GUARD_PAGE_SHIFT) - (units << TABLE_GRAIN_SHIFT) : 0;
+}
+
+/* The start of a large block that may contain an address; 0: there is none. */
+static inline uint64_t table_guess(const struct table_leaf *leaf, uint64_t address)
+{
+	uint64_t page = address >> GUARD_PAGE_SHIFT;
+	const struct table_page *note = &leaf->notes[page % TABLE_PAGES];
+	uint64_t large = __atomic_load_n(&note->large, __ATOMIC_RELAXED);
+	uint64_t start = (page << GUARD_PAGE_SHIFT) + ((large - 1) << TABLE_GRAIN_SHIFT);
+	return large && start <= address ? start : table_covering(leaf, address);
 }
 
 /* Marks the start of a new block. Returns whether there was room for the leaf. */
