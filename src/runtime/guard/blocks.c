@@ -167,16 +167,18 @@ static void report_header(uint64_t start, struct guard_caller caller)
 }
 
 /*
- * Where a plain block is freed is of use if it is freed twice, or changed after that: for programs
- * that free much it is noted of some frees alone, since each stack takes time.
+ * A freed plain block is kept from reuse for a while, with the stack of the free: if it is freed
+ * again, or changed, that can be told. Of threads that free much this is done with some blocks
+ * alone, since it takes longer than all the rest of a free. (Of the others a second free is found,
+ * too, until libc gives out their memory again, but not where the first was.)
  */
-#define FREES_NOTED (1u << 16) /* of each thread: the first ones, then one in … */
+#define FREES_KEPT (1u << 16) /* of each thread: the first ones, then one in … */
 #define FREES_APART 16u
 
-static uint32_t stack_of_free(struct guard_caller caller)
+static bool is_kept(void)
 {
 	uint32_t n = guard_here.frees++;
-	return rt_likely(n >= FREES_NOTED && n % FREES_APART) ? 0 : guard_stack(caller);
+	return rt_unlikely(n < FREES_KEPT || n % FREES_APART == 0) || guard_settings.full;
 }
 
 static void free_plain(uint64_t start, struct guard_freeing freeing, struct guard_caller caller)
@@ -188,7 +190,10 @@ static void free_plain(uint64_t start, struct guard_freeing freeing, struct guar
 	}
 	check_freeing(&block, freeing, caller);
 	plain_check(&block, caller, 0);
-	plain_keep(&block, stack_of_free(caller));
+	if (is_kept())
+		plain_keep(&block, guard_stack(caller));
+	else
+		plain_drop(&block);
 }
 
 static void free_slot(uint64_t start, struct guard_freeing freeing, struct guard_caller caller)

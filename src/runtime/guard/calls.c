@@ -111,6 +111,8 @@ static inline struct marks load_marks(const struct table_leaf *leaf, uint64_t at
 		(uint32_t)_mm_movemask_epi8(live), (uint32_t)_mm_movemask_epi8(freed)};
 }
 
+uint32_t calls_places[CALLS_PLACES];
+
 /*
  * The block is a large one that the page's note names, or that of the nearest mark in the page, or
  * one that reaches into it: two or three loads tell for nearly all addresses. The header in the

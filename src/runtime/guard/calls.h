@@ -38,10 +38,35 @@ uint64_t calls_room_in_leaf(uint64_t address, const struct table_leaf *leaf);
 uint64_t calls_room_in_slot(uint64_t address);
 
 /*
- * Returns the bytes from `at` to the end of the live block that contains it; 0: it is in a freed
- * block or right next to one; CALLS_ANY: it has to do with none.
+ * Which calls are examined, unless all blocks are guarded: the first CALLS_NOTED of each place in
+ * the program that calls, and then one in CALLS_APART, as most places do the same over and over.
+ * Calls with memory of guarded blocks always are. Places are known by a table of counters, each
+ * with a part of the return address; one that takes the place of another begins anew.
  */
-static inline uint64_t calls_room(const void *at)
+#define CALLS_PLACES 4096u /* a power of 2 */
+#define CALLS_NOTED 4096u
+#define CALLS_APART 16u
+extern uint32_t calls_places[CALLS_PLACES]; /* part of the address << 16 | count; relaxed */
+
+/* Returns whether a call from `pc` is passed over. */
+static inline bool calls_passes(uint64_t pc)
+{
+	uint64_t hash = pc * 0x9e3779b97f4a7c15ull;
+	uint32_t *place = &calls_places[hash >> 52], tag = (uint32_t)(hash >> 16) << 16;
+	uint32_t was = __atomic_load_n(place, __ATOMIC_RELAXED);
+	if (rt_likely(was >= (tag | CALLS_NOTED)) && rt_likely((was ^ tag) >> 16 == 0))
+		return guard_here.calls++ % CALLS_APART && !guard_settings.full;
+	bool same = (was ^ tag) >> 16 == 0;
+	__atomic_store_n(place, same ? was + 1 : tag | 1u, __ATOMIC_RELAXED);
+	return false;
+}
+
+/*
+ * Returns the bytes from `at` to the end of the live block that contains it; 0: it is in a freed
+ * block or right next to one; CALLS_ANY: it has to do with none, or the call that this is inlined
+ * into is passed over.
+ */
+static inline __attribute__((always_inline)) uint64_t calls_room(const void *at)
 {
 	uint64_t address = (uint64_t)at;
 	if (rt_unlikely(slots_have(address)))
@@ -50,7 +75,9 @@ static inline uint64_t calls_room(const void *at)
 		return CALLS_ANY;
 	const struct table_leaf *leaf =
 		__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
-	return rt_likely(!leaf) ? CALLS_ANY : calls_room_in_leaf(address, leaf);
+	if (rt_likely(!leaf) || calls_passes((uint64_t)__builtin_return_address(0)))
+		return CALLS_ANY;
+	return calls_room_in_leaf(address, leaf);
 }
 
 static inline bool calls_overlap(const void *to, uint64_t written, const void *from, uint64_t read)

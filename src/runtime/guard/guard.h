@@ -80,6 +80,7 @@ struct guard_thread {
 	uint32_t tid;     /* 0: not asked for yet */
 	uint32_t fork;    /* guard_forks when it was */
 	uint32_t counted; /* 1 + its place among the counters; 0: none yet */
+	uint32_t calls;   /* of functions of libc from places that call often */
 	uint32_t frees;   /* of plain blocks, so far */
 
 	uint32_t masked; /* signals that the program takes for blocked: enum guard_masked */

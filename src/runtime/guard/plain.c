@@ -266,6 +266,14 @@ void plain_keep(const struct guard_block *block, uint32_t stack)
 		give_back(&out[i]);
 }
 
+void plain_drop(const struct guard_block *block)
+{
+	uint8_t *mark = table_mark(block->start);
+	if (mark)
+		__atomic_store_n(mark, TABLE_GONE, __ATOMIC_RELEASE);
+	__libc_free((void *)(block->start - offset_of(block->align_shift)));
+}
+
 void plain_lose(uint64_t start)
 {
 	uint8_t *mark = table_mark(start);

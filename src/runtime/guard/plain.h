@@ -55,6 +55,9 @@ bool plain_check(const struct guard_block *block, struct guard_caller caller, ui
 void plain_keep(const struct guard_block *block, uint32_t stack);
 
 /* The header is damaged: the block stays what it is for good. */
+/* Gives a block that was taken from the program back to libc at once, without keeping it. */
+void plain_drop(const struct guard_block *block);
+
 void plain_lose(uint64_t start);
 
 /* Changes the size of a block as libc's realloc does, in place or moved. NULL: no memory. */
