@@ -20,7 +20,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/util.h"
-#include "format/shm.h"
+#include "capture/check_settings.h"
 
 #define READ_BYTES ((size_t)64 << 10)
 #define AFTER_END_NS 1000000000u

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "base/vec.h"
-#include "format/check.h"
+#include "capture/check_settings.h"
 
 /* The first run's byte, then those that are tried against it: its complement, so that each bit
  * differs, and those that make numbers 0 and flags clear, or all bits set. */

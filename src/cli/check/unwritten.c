@@ -13,7 +13,6 @@
 #include "cli/check/check_printer.h"
 #include "cli/check/uninit_words.h"
 #include "cli/terminal/message.h"
-#include "format/check.h"
 
 void unwritten_deinit(struct unwritten *unwritten)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs when: see calls.h. May touch: the same. */
-#include "runtime/guard/calls.h"
+#include "runtime/guard/calls/calls.h"
 
 #include "runtime/guard/fill.h"
 

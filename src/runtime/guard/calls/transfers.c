@@ -8,7 +8,7 @@
  */
 #undef _FILE_OFFSET_BITS /* names are what they are: libc's headers rename none */
 
-#include "runtime/guard/calls.h"
+#include "runtime/guard/calls/calls.h"
 
 #include "runtime/guard/fill.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs when: see calls.h. May touch: the same. Functions of memory. */
-#include "runtime/guard/calls.h"
+#include "runtime/guard/calls/calls.h"
 
 #define C char
 #define CU unsigned char
@@ -11,7 +11,7 @@
 
 REAL(void *, memchr, (const void *, int, size_t))
 
-#include "runtime/guard/memory_of.h"
+#include "runtime/guard/calls/memory_of.h"
 
 /* --- those that wide characters don't have --- */
 

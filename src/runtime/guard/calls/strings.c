@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Runs when: see calls.h. May touch: the same. Functions of strings of char. */
-#include "runtime/guard/calls.h"
+#include "runtime/guard/calls/calls.h"
 
 #define C char
 #define CU unsigned char
@@ -15,7 +15,7 @@ static const char *find_character(const char *s, char c, size_t bytes)
 	return real_memchr(s, c, bytes);
 }
 
-#include "runtime/guard/strings_of.h"
+#include "runtime/guard/calls/strings_of.h"
 
 /* --- those that wide characters don't have --- */
 

@@ -5,7 +5,7 @@
  * Text that is printed to memory. How long it becomes, printing it tells: into a block whose room
  * is less than the function may use, it is first printed as far as the room goes.
  */
-#include "runtime/guard/calls.h"
+#include "runtime/guard/calls/calls.h"
 
 #include <stdarg.h>
 
