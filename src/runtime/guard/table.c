@@ -103,8 +103,7 @@ bool table_add(uint64_t start)
 static long search_marks(const struct table_leaf *leaf, long first, long last)
 {
 	for (long i = last; i >= first; i--) {
-		if (i % 8 == 7 && i - 7 >= first &&
-			!__atomic_load_n((const uint64_t *)&leaf->marks[i - 7], __ATOMIC_RELAXED)) {
+		if (i % 8 == 7 && i - 7 >= first && !guard_load64(&leaf->marks[i - 7])) {
 			i -= 7;
 			continue;
 		}
