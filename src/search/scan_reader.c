@@ -21,24 +21,34 @@ void scan_close(struct scan_reader *reader)
 	reader->window = NULL;
 }
 
-static void fill_window(struct scan_reader *s, uint64_t address, size_t bytes)
+/*
+ * Fills the window with `bytes` bytes, of which the first `asked` are asked for now. Between blocks
+ * there may be memory that can't be read, such as the pages behind guarded blocks: where that
+ * begins after what is asked for, the window ends, and nothing is lost.
+ */
+static void fill_window(struct scan_reader *s, uint64_t address, size_t bytes, size_t asked)
 {
 	const struct search_memory *memory = s->memory;
 	size_t got = 0;
-	while (got < bytes) {
+	while (got < asked) {
 		size_t n =
 			memory->read(memory->context, address + got, s->window + got, bytes - got);
 		got += n < bytes - got ? n : bytes - got;
-		if (got == bytes)
-			break;
+		if (n || got >= asked)
+			continue;
 		size_t hole = PAGE_BYTES - (size_t)((address + got) % PAGE_BYTES);
-		hole = hole < bytes - got ? hole : bytes - got;
+		hole = hole < asked - got ? hole : asked - got;
 		memset(s->window + got, 0, hole);
 		s->unread_bytes += hole;
 		got += hole;
 	}
 	s->start = address;
-	s->end = address + bytes;
+	s->end = address + got;
+}
+
+static size_t window_size(uint64_t bytes)
+{
+	return bytes < SCAN_WINDOW_BYTES ? (size_t)bytes : SCAN_WINDOW_BYTES;
 }
 
 static size_t count_untouched(const struct scan_reader *s, uint64_t address, uint64_t end)
@@ -54,9 +64,9 @@ bool scan_fill(struct scan_reader *reader, uint64_t *at, uint64_t end, uint64_t 
 	while (*at + 8 <= end) {
 		size_t skip = count_untouched(reader, *at, end);
 		if (skip < PAGE_BYTES) {
-			uint64_t left = (readable > end ? readable : end) - *at;
 			fill_window(reader, *at,
-				left < SCAN_WINDOW_BYTES ? (size_t)left : SCAN_WINDOW_BYTES);
+				window_size((readable > end ? readable : end) - *at),
+				window_size(end - *at));
 			return true;
 		}
 		*at += skip & ~7ull;

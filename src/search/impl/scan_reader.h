@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads memory in ascending order, by large reads, and hands it out in pieces of whole words. What
- * can't be read counts as zero, and its bytes are counted. */
+ * is asked for and can't be read counts as zero, and its bytes are counted. */
 #ifndef SEARCH_SCAN_READER_H
 #define SEARCH_SCAN_READER_H
 
@@ -13,7 +13,7 @@ struct scan_reader {
 	unsigned step;                      /* words begin at multiples of it, in bytes */
 	uint8_t *window;
 	uint64_t start, end;   /* addresses of what is in the window */
-	uint64_t unread_bytes; /* bytes that could not be read so far */
+	uint64_t unread_bytes; /* bytes asked for that could not be read so far */
 };
 
 /* A piece of memory with the next words. */

@@ -103,6 +103,48 @@ def with_leaks(folder):
     hw.need(ended.errors.count("definitely lost") and "Errors\n" not in ended.errors, ended.errors)
 
 
+def leaks_of(recording):
+    """→ records of leaks, without what differs from run to run; figures of each kind."""
+    shown = hw.heapwise("leaks", "--json", recording)
+    document = json.loads(shown.text)["leaks"]
+    hw.need(document["search"]["unread_bytes"] == 0 and document["decided"], f"{document['search']}, {document['doubt']}")
+    records = sorted((row["kind"], row["blocks"], row["bytes"], row["indirect_blocks"], row["indirect_bytes"],
+                      str([(frame["function"], frame["line"]) for frame in row["stack"]])) for row in document["records"])
+    return records, document["summary"]
+
+
+def leaks_guarded(folder, backend):
+    if backend != "none":
+        guarded.need_backend(backend)
+    for name in ("trees-O2", "containers_nodes-O2"):
+        program = hw.TARGETS / "leaks" / name
+        path = folder / f"{name}.hpw"
+        alone = hw.run([hw.HEAPWISE, "run", "-q", "-o", path, "--leak-check=full", "--", program])
+        wanted = leaks_of(path)
+        ended, document = check(folder, [program], "--full", f"--backend={backend}", "--leak-check=full")
+        found = leaks_of(folder / "check.hpw")
+        hw.need(wanted[0] and found == wanted, f"{name} {backend}: {found}\nrun: {wanted}\n{ended}\n{alone}")
+        coverage = document["coverage"]
+        hw.need(backend == "none" or coverage["guarded_blocks"] > wanted[1]["never_freed"]["blocks"] // 2, f"{coverage}")
+
+
+for name in ("madvise", "uffd", "mprotect", "none"):
+    TESTS.add(f"With back-end {name} leaks are those that `run` finds, and all blocks could be read",
+              lambda folder, name=name: leaks_guarded(folder, name))
+
+
+@TESTS.test
+def found_at_exit_with_leaks(folder):
+    """What only the end of the program shows is reported, though its leaks are searched for at the end, too"""
+    for options in (("--full",), ("--full", "--backend=none")):
+        ended, document = check(folder, [guarded.TARGETS / "wrongs-O2", "never_freed"], "--leak-check=full", *options)
+        rows = document["errors"]
+        hw.need([(row["kind"], row["count"]) for row in rows] == [("InvalidWrite", 1)], f"{options}: {rows}; {ended}")
+        hw.need("found when the program ended" in ended.errors, f"{options}: {ended}")
+        records, _ = leaks_of(folder / "check.hpw")
+        hw.need(sum(record[1] for record in records) == 2, f"{options}: {records}")
+
+
 @TESTS.test
 def usual_programs(folder):
     """Programs of the system, and what they start, run as ever and have no error"""
