@@ -105,6 +105,7 @@ static void write_line(enum hw_error_kind kind, const struct hw_error_report *r)
 /* As the settings say. */
 static void end_program(void)
 {
+	sums_publish(); /* the signal may end the program at once */
 	if (guard_settings.signal) {
 		struct {
 			void *handler;
@@ -118,7 +119,6 @@ static void end_program(void)
 		sys_call(__NR_tgkill, sys_call(__NR_getpid, 0, 0, 0),
 			sys_call(__NR_gettid, 0, 0, 0), guard_settings.signal);
 	}
-	sums_publish();
 	for (;;)
 		sys_call(__NR_exit_group, guard_settings.exit, 0, 0);
 }

@@ -146,6 +146,18 @@ def found_at_exit_with_leaks(folder):
 
 
 @TESTS.test
+def ended_by_signal(folder):
+    """A program that --kill-on-error ends says what was looked at until then"""
+    for signal in ("KILL", "SEGV", "TERM"):
+        ended, document = check(folder, [guarded.TARGETS / "wrongs-O2", "over_write_far"], "--full", "--before=0",
+                                f"--kill-on-error={signal}")
+        rows, coverage = document["errors"], document["coverage"]
+        hw.need(len(rows) == 1 and rows[0]["count"] == 1, f"{signal}: {rows}; {ended}")
+        hw.need(coverage["blocks"] and coverage["blocks"] >= coverage["guarded_blocks"] >= 1 and
+                coverage["bytes"] >= coverage["guarded_bytes"], f"{signal}: {coverage}; {ended}")
+
+
+@TESTS.test
 def usual_programs(folder):
     """Programs of the system, and what they start, run as ever and have no error"""
     script = "for i in 1 2 3; do echo $i; done | sort -r; ls / | wc -l; exit 3"
