@@ -163,10 +163,11 @@ bool backend_take(uint64_t at, uint64_t pages)
 	case HW_BACKEND_UFFD:
 		return advise_pages(at, pages, MADV_DONTNEED);
 	case HW_BACKEND_MPROTECT:
+		/* Its mapping may stay one of its own for ever: pages that were written to are not
+		 * merged with others that were. */
 		if (!protect_pages(at, pages, PROT_NONE))
 			return false;
 		advise_pages(at, pages, MADV_DONTNEED);
-		__atomic_add_fetch(&mappings_left, 2, __ATOMIC_RELAXED);
 		return true;
 	default:
 		return false;

@@ -235,6 +235,8 @@ void guard_free(void *pointer, struct guard_freeing freeing, struct guard_caller
 		free_slot(start, freeing, caller);
 	else if (rt_likely(take_plain(start)))
 		free_plain(start, freeing, caller);
+	else if (table_knows_nothing(start))
+		plain_free_raw(pointer);
 	else
 		report_bad_address(start, freeing, caller);
 }
@@ -280,8 +282,8 @@ static void *resize_plain(const struct guard_block *block, size_t size, struct g
 
 static bool is_resizable(const struct guard_block *block, size_t size)
 {
-	return !block->guarded && !guard_settings.full && block->bytes >= RESIZED_LEAST &&
-	       size >= RESIZED_LEAST && block->align_shift <= 4;
+	return !block->guarded && !guard_settings.full && !table_lacks_leaves && !sys_no_calls() &&
+	       block->bytes >= RESIZED_LEAST && size >= RESIZED_LEAST && block->align_shift <= 4;
 }
 
 static void *move_block(const struct guard_block *block, size_t size, struct guard_caller caller)
@@ -292,6 +294,19 @@ static void *move_block(const struct guard_block *block, size_t size, struct gua
 	size_t kept = size < block->bytes ? size : block->bytes;
 	guard_copy(moved, (const void *)block->start, kept);
 	guard_free((void *)block->start, (struct guard_freeing){.kind = HW_FREE_REALLOC}, caller);
+	return moved;
+}
+
+/* Of a block of which only libc knows. */
+static void *move_raw(void *pointer, size_t size, struct guard_caller caller)
+{
+	size_t before = plain_size_raw(pointer);
+	void *moved = size ? guard_allocate(size, 0, HW_REALLOC, caller) : NULL;
+	if (size && !moved)
+		return NULL;
+	if (moved)
+		guard_copy(moved, pointer, size < before ? size : before);
+	plain_free_raw(pointer);
 	return moved;
 }
 
@@ -307,6 +322,8 @@ void *guard_reallocate(void *pointer, size_t size, struct guard_caller caller)
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (table_knows_nothing((uint64_t)pointer))
+		return move_raw(pointer, size, caller);
 	if (!find_live((uint64_t)pointer, &block, caller)) {
 		errno = ENOMEM;
 		return NULL;
@@ -331,7 +348,7 @@ size_t guard_usable_size(const void *pointer)
 	uint64_t start = (uint64_t)pointer;
 	if (!pointer)
 		return 0;
-	if (!guard_is_ready())
+	if (!guard_is_ready() || table_knows_nothing(start))
 		return plain_size_raw(pointer);
 	bool found = guard_find(start, &block) != GUARD_NOWHERE && block.start == start;
 	return found ? block.bytes : 0;

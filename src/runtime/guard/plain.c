@@ -102,8 +102,7 @@ void *plain_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t st
 	if (rt_likely(table_add(start)))
 		return (void *)start;
 	__libc_free(base);
-	errno = ENOMEM;
-	return NULL;
+	return plain_new_raw(bytes, align, zero);
 }
 
 static bool describe_header(

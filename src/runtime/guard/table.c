@@ -2,12 +2,15 @@
 /* Runs when: see table.h. May touch: the same. */
 #include "runtime/guard/table.h"
 
+#include "runtime/guard/limit.h"
+
 #include <sys/mman.h>
 
 #define ROOT_PARTS 4096u /* pages of the root */
 #define PART_LEAVES (TABLE_LEAVES / ROOT_PARTS)
 
 struct table_leaf **table_root;
+bool table_lacks_leaves;
 static uint64_t used_parts[ROOT_PARTS / 64]; /* of the root; relaxed, set before a leaf is there */
 
 static void *map_zeros(size_t bytes)
@@ -26,8 +29,12 @@ bool table_init(void)
 static struct table_leaf *make_leaf(uint64_t index)
 {
 	struct table_leaf *leaf = sys_no_calls() ? NULL : map_zeros(sizeof(*leaf)), *there = NULL;
-	if (!leaf)
+	if (!leaf) {
+		if (!sys_no_calls())
+			guard_limit_set(HW_CHECK_LIMIT_SPACE);
+		__atomic_store_n(&table_lacks_leaves, true, __ATOMIC_RELEASE);
 		return NULL;
+	}
 	uint64_t part = index / PART_LEAVES;
 	__atomic_fetch_or(&used_parts[part / 64], 1ull << part % 64, __ATOMIC_RELAXED);
 	if (__atomic_compare_exchange_n(

@@ -69,6 +69,18 @@ static inline uint8_t *table_mark(uint64_t address)
  * it has grown. */
 void table_cover(uint64_t start, uint64_t bytes);
 
+/* A part of the table could not be made: there was no memory, or the program has forbidden system
+ * calls. Only ever set. */
+extern bool table_lacks_leaves;
+
+/* Returns whether a block at that address may be libc's without our knowing it. */
+static inline bool table_knows_nothing(uint64_t address)
+{
+	return rt_unlikely(__atomic_load_n(&table_lacks_leaves, __ATOMIC_ACQUIRE)) &&
+	       !(address >> 47) &&
+	       !__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
+}
+
 /* Some block is not noted so: it is too large, or there was no memory. Relaxed, only ever set. */
 extern bool table_has_uncovered;
 

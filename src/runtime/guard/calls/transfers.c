@@ -163,29 +163,9 @@ static inline uint64_t multiply_sizes(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-ENTERS(size_t, fread, "fread(ptr)", to, multiply_sizes(bytes, n),
-	(void *to, size_t bytes, size_t n, void *file), (to, bytes, n, file))
-ENTERS(size_t, fread_unlocked, "fread(ptr)", to, multiply_sizes(bytes, n),
-	(void *to, size_t bytes, size_t n, void *file), (to, bytes, n, file))
-ENTERS(size_t, __fread_chk, "fread(ptr)", to, multiply_sizes(bytes, n),
-	(void *to, size_t size, size_t bytes, size_t n, void *file), (to, size, bytes, n, file))
-ENTERS(size_t, __fread_unlocked_chk, "fread(ptr)", to, multiply_sizes(bytes, n),
-	(void *to, size_t size, size_t bytes, size_t n, void *file), (to, size, bytes, n, file))
+/* Not fread() and fgets(): how much they write is not known before, and much less than they may is
+ * no error. */
 LEAVES(size_t, fwrite, "fwrite(ptr)", from, multiply_sizes(bytes, n),
 	(const void *from, size_t bytes, size_t n, void *file), (from, bytes, n, file))
 LEAVES(size_t, fwrite_unlocked, "fwrite(ptr)", from, multiply_sizes(bytes, n),
 	(const void *from, size_t bytes, size_t n, void *file), (from, bytes, n, file))
-
-/* A size that is not positive makes them do nothing. */
-static inline uint64_t size_of_line(int n)
-{
-	return n > 0 ? (uint64_t)n : 0;
-}
-
-ENTERS(char *, fgets, "fgets(s)", to, size_of_line(n), (char *to, int n, void *file), (to, n, file))
-ENTERS(char *, fgets_unlocked, "fgets(s)", to, size_of_line(n), (char *to, int n, void *file),
-	(to, n, file))
-ENTERS(char *, __fgets_chk, "fgets(s)", to, size_of_line(n),
-	(char *to, size_t size, int n, void *file), (to, size, n, file))
-ENTERS(char *, __fgets_unlocked_chk, "fgets(s)", to, size_of_line(n),
-	(char *to, size_t size, int n, void *file), (to, size, n, file))
