@@ -218,6 +218,9 @@ void collector_change_mode(
 	struct error *error = NULL;
 	if (!is_same_mode(&s->recorder->mode, &wanted)) {
 		const char *why = find_refusal(c, s, caller, &wanted);
+		if (!why && !recorder_take_all(s->recorder))
+			why = "the recorder does not catch up with what the program does: try "
+			      "again when it does less";
 		if (why) {
 			refuse_mode(caller, &s->recorder->mode, why);
 			return;

@@ -33,6 +33,8 @@
 #define GAPS_A_SECOND 200u
 /* No other request is served while a mark is being set. */
 #define MARK_WAIT_NS 20000000ull
+/* And for a change of the mode, after which nothing from before it is taken any more. */
+#define TAKE_ALL_NS 5000000000ull
 /* From this mean distance on, a thread that allocates 3 GB/s fills no more than the smallest ring
  * in 10 ms. */
 #define SLOW_SAMPLE_BYTES (64u << 10)
@@ -204,12 +206,24 @@ uint64_t recorder_drain(struct recorder *recorder)
 	return moved;
 }
 
-void recorder_drain_until(struct recorder *r, uint64_t stamp)
+/* Returns whether all before `stamp` was taken, within `most_ns`. */
+static bool drain_within(struct recorder *r, uint64_t stamp, uint64_t most_ns)
 {
 	uint64_t began = clock_pair_now().ns;
 	do
 		recorder_drain(r);
-	while (r->merge.delivered_until < stamp && clock_pair_now().ns - began < MARK_WAIT_NS);
+	while (r->merge.delivered_until < stamp && clock_pair_now().ns - began < most_ns);
+	return r->merge.delivered_until >= stamp;
+}
+
+void recorder_drain_until(struct recorder *r, uint64_t stamp)
+{
+	drain_within(r, stamp, MARK_WAIT_NS);
+}
+
+bool recorder_take_all(struct recorder *r)
+{
+	return drain_within(r, recorder_now(r).tsc, TAKE_ALL_NS);
 }
 
 uint32_t recorder_any_thread(const struct recorder *r)

@@ -197,6 +197,10 @@ void recorder_destroy(struct recorder *recorder);
  */
 void recorder_hand_over(struct recorder *recorder, struct recorder *next);
 
+/* Takes all that has happened so far, which may take seconds where threads fill their rings.
+ * Returns false if that did not come to an end in time. */
+bool recorder_take_all(struct recorder *r);
+
 /* Drains the rings; returns the number of words taken. */
 uint64_t recorder_drain(struct recorder *recorder);
 

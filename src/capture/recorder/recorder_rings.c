@@ -112,7 +112,7 @@ static struct event_report report_of_all(struct recorder *r)
 void recorder_hand_over(struct recorder *recorder, struct recorder *next)
 {
 	struct recorder *r = recorder;
-	recorder_drain_until(r, recorder_now(r).tsc);
+	recorder_take_all(r);
 	struct clock_pair now = recorder_now(r);
 	r->cut.report = recorder_report(r);
 	r->cut.instructions = instructions_read(r->instructions);
