@@ -25,7 +25,7 @@ def options(folder):
     for words, said in ((("report", "--focs", "x"), "did you mean --focus"), (("budget", "--max-nevr-freed=3"), "--max-never-freed"),
                         (("report", "--min", "3"), "ambiguous option '--min': it may be --min-size, --min-lifetime, --min-age"),
                         (("report", "--json=yes"), "option '--json' takes no value: '--json=yes'"),
-                        (("report", "--leak-check"), "heapwise commands that have it: run, env, leaks")):
+                        (("report", "--leak-check"), "heapwise commands that have it: run, check, env, leaks")):
         hw.need(said in refused(2, *words), f"{words}: {hw.heapwise(*words).errors}")
     said = refused(125, "run", "--sample", "--", "true")
     hw.need("unknown option '--sample'; see --mode" in said, said)

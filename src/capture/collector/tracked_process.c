@@ -253,7 +253,7 @@ void tracked_process_started_as(pid_t pid, char ret[static TRACKED_COMMAND_MAX])
 	size_t bytes = strlen(executed);
 	if (bytes && !strncmp(name, executed, bytes) && (!name[bytes] || bytes == COMM_BYTES) &&
 		strlen(name) < TRACKED_COMMAND_MAX)
-		snprintf(ret, TRACKED_COMMAND_MAX, "%s", name);
+		memcpy(ret, name, strlen(name) + 1);
 }
 
 int tracked_process_file_create(struct tracked_process *process, const char *root_file)

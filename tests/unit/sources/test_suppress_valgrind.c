@@ -152,7 +152,7 @@ CASE(default_file, "Valgrind's own suppressions are read whole")
 	CHECK_OK(suppressions_create(&set));
 	CHECK_OK(suppressions_parse(set, "default.supp", text.data, text.len));
 	CHECK(leaks > 0);
-	CHECK_U64(suppressions_count(set), leaks);
+	CHECK(suppressions_count(set) > leaks); /* of errors, too */
 	CHECK_U64(suppressions_count(set) + suppressions_passed_over(set), begun);
 }
 
