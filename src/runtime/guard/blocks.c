@@ -223,20 +223,24 @@ static bool take_plain(uint64_t start)
 	return mark && table_change(mark, TABLE_LIVE, TABLE_FREED);
 }
 
+/* Whether a block is libc's without any of ours around it. */
+static inline bool is_raw(uint64_t start)
+{
+	return !guard_is_ready() || (table_knows_nothing(start) && !slots_have(start));
+}
+
 void guard_free(void *pointer, struct guard_freeing freeing, struct guard_caller caller)
 {
 	uint64_t start = (uint64_t)pointer;
 	if (!pointer)
 		return;
 	__builtin_prefetch((const char *)pointer - 16); /* the header, while the table is read */
-	if (rt_unlikely(!guard_is_ready()))
+	if (rt_unlikely(is_raw(start)))
 		plain_free_raw(pointer);
 	else if (slots_have(start))
 		free_slot(start, freeing, caller);
 	else if (rt_likely(take_plain(start)))
 		free_plain(start, freeing, caller);
-	else if (table_knows_nothing(start))
-		plain_free_raw(pointer);
 	else
 		report_bad_address(start, freeing, caller);
 }
