@@ -326,7 +326,7 @@ void *guard_reallocate(void *pointer, size_t size, struct guard_caller caller)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (table_knows_nothing((uint64_t)pointer))
+	if (rt_unlikely(is_raw((uint64_t)pointer)))
 		return move_raw(pointer, size, caller);
 	if (!find_live((uint64_t)pointer, &block, caller)) {
 		errno = ENOMEM;
@@ -352,7 +352,7 @@ size_t guard_usable_size(const void *pointer)
 	uint64_t start = (uint64_t)pointer;
 	if (!pointer)
 		return 0;
-	if (!guard_is_ready() || table_knows_nothing(start))
+	if (is_raw(start))
 		return plain_size_raw(pointer);
 	bool found = guard_find(start, &block) != GUARD_NOWHERE && block.start == start;
 	return found ? block.bytes : 0;

@@ -102,7 +102,11 @@ void *plain_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t st
 	if (rt_likely(table_add(start)))
 		return (void *)start;
 	__libc_free(base);
-	return plain_new_raw(bytes, align, zero);
+	void *raw = plain_new_raw(bytes, align, zero);
+	uint8_t *mark = raw ? table_mark((uint64_t)raw) : NULL;
+	if (mark)
+		__atomic_store_n(mark, TABLE_RAW, __ATOMIC_RELEASE);
+	return raw;
 }
 
 static bool describe_header(
@@ -313,6 +317,9 @@ void *plain_new_raw(size_t bytes, size_t align, bool zero)
 
 void plain_free_raw(void *block)
 {
+	uint8_t *mark = table_lacks_leaves ? table_mark((uint64_t)block) : NULL;
+	if (mark && *mark == TABLE_RAW)
+		__atomic_store_n(mark, TABLE_GONE, __ATOMIC_RELEASE);
 	__libc_free(block);
 }
 

@@ -29,6 +29,7 @@ enum table_mark {
 	TABLE_LIVE = 1,
 	TABLE_FREED = 2, /* and kept from reuse: its header can be read */
 	TABLE_GONE = 3,  /* given back to libc; something else may be there by now */
+	TABLE_RAW = 9,   /* libc's alone, where the table has lacked a leaf */
 };
 
 /*
@@ -76,9 +77,10 @@ extern bool table_lacks_leaves;
 /* Returns whether a block at that address may be libc's without our knowing it. */
 static inline bool table_knows_nothing(uint64_t address)
 {
-	return rt_unlikely(__atomic_load_n(&table_lacks_leaves, __ATOMIC_ACQUIRE)) &&
-	       !(address >> 47) &&
-	       !__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
+	if (rt_likely(!__atomic_load_n(&table_lacks_leaves, __ATOMIC_ACQUIRE)) || address >> 47)
+		return false;
+	const uint8_t *mark = table_mark(address);
+	return !mark || (!(address & 15) && *mark == TABLE_RAW);
 }
 
 /* Some block is not noted so: it is too large, or there was no memory. Relaxed, only ever set. */
