@@ -229,13 +229,13 @@ static int cmd_ctl_done(const struct ctl_request *request, const struct hw_reply
 /* Both recordings by name, to be read by people and scripts. */
 static int show_change(const struct ctl_request *request, const struct hw_reply *reply)
 {
-	_cleanup_(text_deinit) struct text text;
 	_cleanup_free_ char *before = NULL;
 	int folder = (int)(path_last_part(reply->file) - reply->file);
 	if (asprintf(&before, "%.*s%s", folder, reply->file, reply->message) < 0) {
 		before = NULL;
 		return message_error(error_no_memory());
 	}
+	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
 	text_printf(&text, "process %d: its mode is %s; the recording before was completed after ",
 		(int)request->pid, request->word);

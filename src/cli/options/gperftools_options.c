@@ -192,9 +192,9 @@ static void add_log_name(struct text *text, const char *name)
 void gperftools_dump_leaks(const struct collector_recording *recording)
 {
 	const char *folder = getenv(DUMP_DIRECTORY);
-	_cleanup_(text_deinit) struct text path, option;
 	if (!folder)
 		return;
+	_cleanup_(text_deinit) struct text path, option;
 	text_init(&path);
 	text_init(&option);
 	text_printf(

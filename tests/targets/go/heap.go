@@ -73,9 +73,16 @@ func profileCPU() {
 	pprof.StopCPUProfile()
 }
 
+// Where the next sample is due has been drawn already, about 512 KiB ahead: one large block takes it, and what
+// follows is sampled at the new rate.
+func sampleEvery(bytes int) {
+	runtime.MemProfileRate = bytes
+	sink = make([]byte, 32<<20)
+}
+
 // Memory that comes and goes: profiles of two moments differ in both directions.
 func serve() {
-	runtime.MemProfileRate = 1
+	sampleEvery(1)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
@@ -109,7 +116,7 @@ func main() {
 	if len(os.Args) > 2 {
 		more, _ = strconv.Atoi(os.Args[2])
 	}
-	runtime.MemProfileRate = 4096
+	sampleEvery(4096)
 	keep = append(keep, grow(20000+more), shapes(3000))
 	churn(10000)
 	for i := 0; i < 5; i++ {
