@@ -184,13 +184,16 @@ static bool is_kept(void)
 static void free_plain(uint64_t start, struct guard_freeing freeing, struct guard_caller caller)
 {
 	struct guard_block block;
+	bool kept = is_kept();
+	if (rt_likely(!kept) && rt_likely(plain_drop_good(start, freeing)))
+		return;
 	if (rt_unlikely(!plain_describe_own(start, &block))) {
 		report_header(start, caller);
 		return;
 	}
 	check_freeing(&block, freeing, caller);
 	plain_check(&block, caller, 0);
-	if (is_kept())
+	if (kept)
 		plain_keep(&block, guard_stack(caller));
 	else
 		plain_drop(&block);

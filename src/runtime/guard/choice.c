@@ -10,10 +10,13 @@
 
 #define STACKS (1ul << 16) /* places in the table; a power of 2 */
 #define PROBES 16u
-#define FIRST_BLOCKS 64u /* K */
+#define FIRST_SHIFT 6u /* K is 2 to that, */
+#define LATER_SHIFT 3u /* and to that once FREE_GUARDED is spent */
 /* What guarding costs, in nanoseconds of a block's life; one of malloc and free without. Measured
- * on slow virtual machines: where it costs less, more could be guarded. */
+ * on slow virtual machines: where it costs less, more could be guarded. FREE_… blocks are guarded
+ * whatever that costs. */
 #define FREE_GUARDED 3000u
+#define FREE_FIRST 9000u
 #define GUARD_COST 4000u
 #define PLAIN_COST 100ull
 /* A block's pages beyond the first cost as much again as so many. */
@@ -72,27 +75,29 @@ static struct stack_count *find_stack(uint64_t key)
 	return NULL;
 }
 
-/* K, as many stacks and as much live memory have left of it. */
-static uint32_t first_blocks(void)
+/* Of which power of 2 K is, as many stacks and as much live memory have left of it. */
+static uint32_t first_shift(void)
 {
-	uint32_t known = __atomic_load_n(&stacks_known, __ATOMIC_RELAXED), k = FIRST_BLOCKS;
+	uint32_t known = __atomic_load_n(&stacks_known, __ATOMIC_RELAXED), shift = FIRST_SHIFT;
 	uint64_t live = __atomic_load_n(&slots_live_bytes, __ATOMIC_RELAXED);
-	for (uint32_t many = 512; many < known && k > 4; many *= 4)
-		k /= 2;
+	for (uint32_t many = 512; many < known && shift > 2; many *= 4)
+		shift--;
+	if (__atomic_load_n(&guarded_cost, __ATOMIC_RELAXED) > FREE_GUARDED)
+		shift = shift > LATER_SHIFT ? LATER_SHIFT : shift;
 	if (live > GUARD_LIVE_MOST / 2)
-		k = k > 4 ? 4 : k;
+		shift = shift > 2 ? 2 : shift;
 	if (live > GUARD_LIVE_MOST / 4 * 3)
-		k = 1;
-	return k;
+		shift = 0;
+	return shift;
 }
 
 /* Whether block `n` of a stack is one of those that it has. */
 static bool is_chosen(uint64_t key, uint32_t n)
 {
-	uint32_t k = first_blocks();
-	if (n < k)
+	uint32_t times = n >> first_shift();
+	if (!times)
 		return true;
-	uint32_t halvings = 32 - (uint32_t)__builtin_clz(n / k);
+	uint32_t halvings = 32 - (uint32_t)__builtin_clz(times);
 	uint64_t mask = halvings < 32 ? (1ull << halvings) - 1 : UINT32_MAX;
 	return !(guard_random(key ^ (uint64_t)n << 32) & mask);
 }
@@ -110,12 +115,14 @@ static bool clock_allows(void)
 	return spent / 2 < (sys_tsc_fenced() - clock_start) / 100 * guard_settings.budget;
 }
 
-/* Whether the whole may cost so much more. */
-static bool budget_allows(size_t bytes)
+/* Whether the whole may cost so much more, for block `n` of a stack. */
+static bool budget_allows(size_t bytes, uint32_t n)
 {
 	uint64_t cost = __atomic_load_n(&guarded_cost, __ATOMIC_RELAXED) + cost_of(bytes);
 	uint64_t allowed = FREE_GUARDED +
 			   sums_blocks() * PLAIN_COST / GUARD_COST * guard_settings.budget / 100;
+	if (!n)
+		allowed += FREE_FIRST; /* so that there is one of each stack */
 	if (cost > allowed)
 		return false;
 	if (__atomic_load_n(&slots_live_bytes, __ATOMIC_RELAXED) + bytes > GUARD_LIVE_MOST) {
@@ -139,7 +146,7 @@ bool choice_is_guarded(uint64_t key, size_t bytes)
 	__atomic_store_n(&c->blocks, n + 1, __ATOMIC_RELAXED);
 	if (rt_unlikely(guard_settings.full))
 		return true;
-	return rt_unlikely(is_chosen(key, n)) && budget_allows(bytes);
+	return rt_unlikely(is_chosen(key, n)) && budget_allows(bytes, n);
 }
 
 void choice_guarded(uint64_t key, size_t bytes)

@@ -30,11 +30,6 @@ void plain_init(void)
 	__libc_mallopt(1, 160);
 }
 
-static struct plain_header *header_of(uint64_t start)
-{
-	return (struct plain_header *)(start - HEADER);
-}
-
 static uint64_t offset_of(uint32_t align_shift)
 {
 	return align_shift > 4 ? 1ull << align_shift : HEADER;
@@ -45,21 +40,62 @@ static uint64_t round_up(uint64_t bytes)
 	return (bytes + 15) & ~15ull;
 }
 
-static uint16_t check_of(uint64_t start, const struct plain_header *header)
+#define KIND_SHIFT 40
+#define ALIGN_SHIFT 44
+#define REPORTED (1ull << 50)
+#define FREED_AT_SHIFT 24
+#define CHECK_SHIFT 48
+
+static uint64_t first_word(uint64_t bytes, enum hw_alloc_kind kind, uint32_t align_shift)
 {
-	uint64_t a = guard_load64(header), b = guard_load64((const char *)header + 8) << 16 >> 16;
-	uint64_t mixed = (a ^ start) * 0x9e3779b97f4a7c15ull ^ (b + start) * 0xc2b2ae3d27d4eb4full;
-	return (uint16_t)(mixed >> 40 ^ mixed >> 24);
+	return bytes | (uint64_t)kind << KIND_SHIFT | (uint64_t)align_shift << ALIGN_SHIFT;
 }
 
-static void seal_header(uint64_t start, struct plain_header header)
+static enum hw_alloc_kind kind_of(uint64_t first)
 {
-	header.check = 0;
-	header.check = check_of(start, &header);
-	/* Whole words: others read them meanwhile. */
-	__atomic_store_n((uint64_t *)(start - HEADER), guard_load64(&header), __ATOMIC_RELAXED);
-	__atomic_store_n((uint64_t *)(start - HEADER + 8), guard_load64((char *)&header + 8),
-		__ATOMIC_RELAXED);
+	return first >> KIND_SHIFT & 15;
+}
+
+static uint32_t align_shift_of(uint64_t first)
+{
+	return (uint32_t)(first >> ALIGN_SHIFT) & 63;
+}
+
+static uint64_t stack_word(uint32_t stack)
+{
+	return stack > PLAIN_STACKS ? 0 : stack;
+}
+
+/* `stacks` is the second word without its check. */
+static uint64_t check_of(uint64_t start, uint64_t first, uint64_t stacks)
+{
+	uint64_t mixed =
+		(first ^ start) * 0x9e3779b97f4a7c15ull ^ (stacks + start) * 0xc2b2ae3d27d4eb4full;
+	return (mixed >> 40 ^ mixed >> 24) << CHECK_SHIFT;
+}
+
+static uint64_t stacks_of(uint64_t second)
+{
+	return second & ((1ull << CHECK_SHIFT) - 1);
+}
+
+static bool is_whole(uint64_t start, uint64_t first, uint64_t second)
+{
+	uint64_t stacks = stacks_of(second);
+	return (check_of(start, first, stacks) | stacks) == second;
+}
+
+static uint64_t *header_of(uint64_t start)
+{
+	return (uint64_t *)(start - HEADER);
+}
+
+static void write_header(uint64_t start, uint64_t first, uint64_t stacks)
+{
+	/* Others read it meanwhile. */
+	__atomic_store_n(header_of(start), first, __ATOMIC_RELAXED);
+	__atomic_store_n(
+		header_of(start) + 1, stacks | check_of(start, first, stacks), __ATOMIC_RELAXED);
 }
 
 static void write_canary(uint64_t start, uint64_t bytes)
@@ -93,10 +129,7 @@ void *plain_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t st
 	uint64_t start = (uint64_t)base + offset;
 	if (rt_unlikely(zero && offset > HEADER))
 		guard_fill((void *)start, 0, bytes);
-	seal_header(start, (struct plain_header){.bytes = bytes,
-				   .kind = kind,
-				   .align_shift = shift,
-				   .allocated_at = stack > PLAIN_STACKS ? 0 : stack});
+	write_header(start, first_word(bytes, kind, shift), stack_word(stack));
 	write_canary(start, bytes);
 	table_cover(start, bytes + CANARY_LEAST);
 	if (rt_likely(table_add(start)))
@@ -110,18 +143,18 @@ void *plain_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t st
 }
 
 static bool describe_header(
-	uint64_t start, const struct plain_header *header, bool live, struct guard_block *ret)
+	uint64_t start, uint64_t first, uint64_t second, bool live, struct guard_block *ret)
 {
-	if (rt_unlikely(check_of(start, header) != header->check))
+	if (rt_unlikely(!is_whole(start, first, second)))
 		return false;
 	*ret = (struct guard_block){.start = start,
-		.bytes = header->bytes,
+		.bytes = plain_bytes(first),
 		.live = live,
-		.alloc_kind = header->kind,
-		.align_shift = header->align_shift,
-		.reported = header->reported,
-		.allocated_at = header->allocated_at,
-		.freed_at = header->freed_at};
+		.alloc_kind = kind_of(first),
+		.align_shift = (uint8_t)align_shift_of(first),
+		.reported = first & REPORTED,
+		.allocated_at = second & PLAIN_STACKS,
+		.freed_at = second >> FREED_AT_SHIFT & PLAIN_STACKS};
 	return true;
 }
 
@@ -129,12 +162,12 @@ bool plain_describe(uint64_t start, bool live, struct guard_block *ret)
 {
 	struct plain_header header;
 	return guard_peek(&header, start - HEADER, sizeof(header)) &&
-	       describe_header(start, &header, live, ret);
+	       describe_header(start, header.first, header.second, live, ret);
 }
 
 bool plain_describe_own(uint64_t start, struct guard_block *ret)
 {
-	return describe_header(start, header_of(start), true, ret);
+	return describe_header(start, header_of(start)[0], header_of(start)[1], true, ret);
 }
 
 /* Of bytes that are read at `from`, the first and the last that differ from `expected`. */
@@ -194,9 +227,7 @@ bool plain_check(const struct guard_block *block, struct guard_caller caller, ui
 
 void plain_note_reported(uint64_t start)
 {
-	struct plain_header header = *header_of(start);
-	header.reported = 1;
-	seal_header(start, header);
+	write_header(start, header_of(start)[0] | REPORTED, stacks_of(header_of(start)[1]));
 }
 
 static size_t filled_bytes(uint64_t bytes)
@@ -259,9 +290,8 @@ static void fill_freed(uint64_t start, uint64_t bytes)
 
 void plain_keep(const struct guard_block *block, uint32_t stack)
 {
-	struct plain_header header = *header_of(block->start);
-	header.freed_at = stack > PLAIN_STACKS ? 0 : stack;
-	seal_header(block->start, header);
+	write_header(block->start, header_of(block->start)[0],
+		block->allocated_at | stack_word(stack) << FREED_AT_SHIFT);
 	fill_freed(block->start, block->bytes);
 	struct kept_entry entry = {block->start, block->bytes}, out[KEPT_OUT];
 	unsigned n = kept_add(entry, out);
@@ -277,6 +307,25 @@ void plain_drop(const struct guard_block *block)
 	__libc_free((void *)(block->start - offset_of(block->align_shift)));
 }
 
+/* Whether a block of that first word may be freed so. */
+static inline bool is_matching(uint64_t first, struct guard_freeing freeing)
+{
+	enum hw_alloc_kind kind = kind_of(first);
+	return hw_matching_free(kind) == freeing.kind && !freeing.aligned &&
+	       kind < HW_NEW_ALIGNED && (!freeing.sized || freeing.size == plain_bytes(first));
+}
+
+bool plain_drop_good(uint64_t start, struct guard_freeing freeing)
+{
+	uint64_t first = header_of(start)[0], second = header_of(start)[1];
+	if (rt_unlikely(!is_whole(start, first, second) || !is_matching(first, freeing) ||
+			!canary_is_whole(start, plain_bytes(first))))
+		return false;
+	plain_lose(start);
+	__libc_free((void *)(start - offset_of(align_shift_of(first))));
+	return true;
+}
+
 void plain_lose(uint64_t start)
 {
 	uint8_t *mark = table_mark(start);
@@ -289,16 +338,13 @@ void *plain_resize(const struct guard_block *block, size_t bytes, uint32_t stack
 	uint64_t offset = offset_of(block->align_shift),
 		 total = offset + CANARY_LEAST + round_up(bytes);
 	uint8_t *mark = table_mark(block->start);
-	struct plain_header header = *header_of(block->start);
 	__atomic_store_n(mark, TABLE_GONE, __ATOMIC_RELEASE);
 	void *base =
 		bytes > PLAIN_MOST ? NULL : __libc_realloc((void *)(block->start - offset), total);
 	uint64_t start = base ? (uint64_t)base + offset : block->start;
 	if (base) {
-		header.bytes = bytes;
-		header.kind = HW_REALLOC;
-		header.allocated_at = stack > PLAIN_STACKS ? 0 : stack;
-		seal_header(start, header);
+		write_header(start, first_word(bytes, HW_REALLOC, block->align_shift),
+			stack_word(stack));
 		write_canary(start, bytes);
 	}
 	table_cover(start, bytes + CANARY_LEAST);

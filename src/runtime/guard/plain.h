@@ -20,19 +20,26 @@
 
 #define PLAIN_STACKS ((1u << 24) - 1) /* numbers of stacks beyond are kept as 0: not known */
 
+/*
+ * Two words, which are made and read as such: other threads look meanwhile, and what is built from
+ * bit-fields in memory can't be loaded as a word until the parts have been stored.
+ *
+ * first:  40 bits size in bytes, 4 kind (enum hw_alloc_kind), 6 shift of the alignment (0: none was
+ *         asked for), 1 reported (plain_note_reported())
+ * second: 24 bits number of the stack of the allocation, 24 of that of the free, 16 check, of all
+ *         else and of the address
+ */
 struct plain_header {
-	uint64_t bytes : 40;
-	uint64_t kind : 4;        /* enum hw_alloc_kind */
-	uint64_t align_shift : 6; /* 0: no alignment was asked for */
-	uint64_t reported : 1;    /* plain_note_reported() */
-	uint64_t unused : 13;
-	uint64_t allocated_at : 24;
-	uint64_t freed_at : 24;
-	uint64_t check : 16; /* of all else and of the address */
+	uint64_t first, second;
 };
 static_assert(sizeof(struct plain_header) == 16, "the block after it stays aligned");
 
 #define PLAIN_MOST ((1ull << 40) - 1)
+
+static inline uint64_t plain_bytes(uint64_t first)
+{
+	return first & PLAIN_MOST;
+}
 
 /* Prepares libc's allocator. */
 void plain_init(void);
@@ -54,10 +61,14 @@ bool plain_check(const struct guard_block *block, struct guard_caller caller, ui
 /* The block's mark has become TABLE_FREED: keeps it, and gives others back. */
 void plain_keep(const struct guard_block *block, uint32_t stack);
 
-/* The header is damaged: the block stays what it is for good. */
 /* Gives a block that was taken from the program back to libc at once, without keeping it. */
 void plain_drop(const struct guard_block *block);
 
+/* The same for a block of which nothing is known yet. Returns whether it did: not if there is
+ * something to report, of the block or of how it is freed. */
+bool plain_drop_good(uint64_t start, struct guard_freeing freeing);
+
+/* The header is damaged: the block stays what it is for good. */
 void plain_lose(uint64_t start);
 
 /* Changes the size of a block as libc's realloc does, in place or moved. NULL: no memory. */

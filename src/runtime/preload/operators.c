@@ -79,6 +79,10 @@ static bool failed_here(const struct next *next)
 
 #define PLAIN() rt_likely(rt_real.cxx_is_plain)
 
+/* Whether an operator has nothing to do but to jump to the next one: its caller is the program's
+ * then, as it is for an allocator that examines what it is called for. */
+#define ONLY_JUMPS() (!PLAIN() && rt_without_heap)
+
 /* Returns whether the program has a handler for lack of memory (std::get_new_handler). */
 static bool has_new_handler(void)
 {
@@ -130,6 +134,8 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 	HOOK void *name(size_t size);                                                              \
 	HOOK void *name(size_t size)                                                               \
 	{                                                                                          \
+		if (ONLY_JUMPS())                                                                  \
+			return ((void *(*)(size_t))NEXT(name)->function)(size);                    \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
 			return rt_passes(size) ? block : RECORDED(block, size, kind);              \
@@ -154,6 +160,9 @@ static __attribute__((noinline)) void *find_quiet(const struct next *next, const
 	HOOK void *name(size_t size, const struct nothrow *tag);                                   \
 	HOOK void *name(size_t size, const struct nothrow *tag)                                    \
 	{                                                                                          \
+		if (ONLY_JUMPS())                                                                  \
+			return ((void *(*)(size_t, const struct nothrow *))NEXT(name)->function)(  \
+				size, tag);                                                        \
 		void *block = PLAIN() ? rt_real.malloc(size ? size : 1) : NULL;                    \
 		if (rt_likely(block))                                                              \
 			return rt_passes(size) ? block : RECORDED(block, size, kind);              \
@@ -177,6 +186,8 @@ static inline void *aligned_block(size_t size, size_t alignment)
 	HOOK void *name(size_t size, size_t alignment);                                            \
 	HOOK void *name(size_t size, size_t alignment)                                             \
 	{                                                                                          \
+		if (ONLY_JUMPS())                                                                  \
+			return ((void *(*)(size_t, size_t))NEXT(name)->function)(size, alignment); \
 		void *block = aligned_block(size, alignment);                                      \
 		if (rt_likely(block))                                                              \
 			return RECORDED(block, size, kind);                                        \
@@ -195,6 +206,9 @@ static inline void *aligned_block(size_t size, size_t alignment)
 	HOOK void *name(size_t size, size_t alignment, const struct nothrow *tag);                 \
 	HOOK void *name(size_t size, size_t alignment, const struct nothrow *tag)                  \
 	{                                                                                          \
+		if (ONLY_JUMPS())                                                                  \
+			return ((void *(*)(size_t, size_t, const struct nothrow *))NEXT(name)      \
+					->function)(size, alignment, tag);                         \
 		void *block = aligned_block(size, alignment);                                      \
 		if (rt_likely(block))                                                              \
 			return RECORDED(block, size, kind);                                        \
@@ -220,6 +234,10 @@ DEFINE_NEW_ALIGNED_NOTHROW(_ZnamSt11align_val_tRKSt9nothrow_t, HW_NEW_ARRAY_ALIG
 	HOOK void name(void *block, size_t a, size_t b);                                           \
 	HOOK void name(void *block, size_t a, size_t b)                                            \
 	{                                                                                          \
+		if (ONLY_JUMPS()) {                                                                \
+			((void (*)(void *, size_t, size_t))NEXT(name)->function)(block, a, b);     \
+			return;                                                                    \
+		}                                                                                  \
 		if (rt_unlikely(!rt_real.cxx_is_plain)) {                                          \
 			const struct next *next = NEXT(name);                                      \
 			bool is_recorded = block && next->foreign;                                 \

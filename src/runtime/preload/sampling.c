@@ -13,7 +13,7 @@ static const uint32_t no_changes;
 const uint32_t *rt_changes = &no_changes;
 
 static uint64_t mean_bytes, seed, seeds_given;
-static bool without_heap; /* no block is a sample: only mappings, or errors, are recorded */
+bool rt_without_heap;
 
 /*
  * The probes of OpenTelemetry's design for memory profiles
@@ -51,8 +51,8 @@ void rt_sampling_prepare(struct rt_process *p, const struct hw_shm *head)
 		forget_distance(here);
 	here->changes = p->mode_changes = 0;
 	__atomic_store_n(&rt_changes, &head->mode_changes, __ATOMIC_RELEASE);
-	without_heap = p->shm->mappings == HW_MAPPINGS_ONLY || p->shm->errors_only;
-	if (without_heap) {
+	rt_without_heap = p->shm->mappings == HW_MAPPINGS_ONLY || p->shm->errors_only;
+	if (rt_without_heap) {
 		__atomic_store_n(&rt_mode, RT_MODE_SAMPLE, __ATOMIC_RELAXED);
 		return;
 	}
@@ -257,7 +257,7 @@ bool rt_sampling_records(const void *block, size_t size)
 	if (!rt_sampling())
 		return true;
 	struct rt_here *here = &rt_here;
-	if (rt_unlikely(without_heap)) {
+	if (rt_unlikely(rt_without_heap)) {
 		here->until = UINT64_MAX;
 		return false;
 	}
@@ -300,7 +300,7 @@ bool rt_sampling_records_free(const void *block)
 		return !take_passed((uint64_t)block);
 	if (!rt_sampling())
 		return true;
-	if (rt_unlikely(without_heap))
+	if (rt_unlikely(rt_without_heap))
 		return false;
 	struct rt_here *here = &rt_here;
 	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),

@@ -38,6 +38,9 @@ enum rt_mode {
 extern uint32_t rt_mode;
 extern uint64_t rt_filter[RT_FILTER_WORDS];
 
+/* No block is a sample, now and in forked children: only mappings, or errors, are recorded. */
+extern bool rt_without_heap;
+
 /* The present number of changes of the mode; of a process that is not recorded, or a forked child
  * until it is, any number that stays. Never NULL. */
 extern const uint32_t *rt_changes;

@@ -68,6 +68,22 @@ def plain_blocks(_):
     return tell(STORIES, "backend=none")
 
 
+OFTEN = {key_of(EXPECTED.match("expect InvalidRead 0 after 21 by memcpy"))}
+
+
+@TESTS.test
+def often(_):
+    """A place that calls often is looked at now and then, and each time where every block is guarded"""
+    for variant in VARIANTS:
+        command = [guarded.TARGETS / f"calls-{variant}", "often"]
+        for options, least, most in (("backend=none", 20, 400), ("full=1,backend=mprotect,before=0", 1, 4000)):
+            ended, reports = guarded.LAUNCHER.run(command, options)
+            hw.need(ended.status == 0, f"{variant} [{options}]: {ended}")
+            hw.need(set(map(key_of, reports)) == OFTEN and least <= len(reports) <= most,
+                    f"{variant} [{options}]: {len(reports)} reports, {set(map(key_of, reports))}")
+            guarded.need_same([*command, "good"], options)
+
+
 ACCESS = re.compile(r"^expect (?P<kind>\w+) (?P<offset>\d+) (?P<where>\w+) (?P<size>\d+) of (?P<bytes>\d+)$", re.M)
 
 

@@ -540,6 +540,21 @@ static void places(bool good)
 	(void)good;
 }
 
+/* One place calls often, and goes wrong late. */
+static void often(bool good)
+{
+	static char to[64];
+	char *p = full_block();
+	long long sum = 0;
+	for (unsigned i = 0; i < 20000; i++) {
+		volatile size_t bytes = i >= 16000 && !good ? SIZE + OVER : SIZE;
+		memcpy(to, p, bytes);
+		sum += to[i % SIZE];
+	}
+	free(p);
+	show("often", sum);
+}
+
 static const struct story stories[] = {
 	{"memory", memory},
 	{"memory_ends", memory_ends},
@@ -558,6 +573,7 @@ static const struct story stories[] = {
 	{"handlers", handlers},
 	{"threads", threads},
 	{"places", places},
+	{"often", often},
 	{NULL, NULL},
 };
 

@@ -17,13 +17,7 @@
 /* It may be given back meanwhile by another thread, if it is not the block that is asked for. */
 static uint64_t bytes_of_plain(uint64_t start)
 {
-	union {
-		uint64_t word;
-		struct {
-			uint64_t bytes : 40;
-		} header;
-	} first = {.word = guard_peek_word(start - sizeof(struct plain_header))};
-	return first.header.bytes;
+	return plain_bytes(guard_peek_word(start - sizeof(struct plain_header)));
 }
 
 static uint64_t room_in(uint64_t start, uint64_t bytes, uint64_t address)
@@ -111,7 +105,37 @@ static inline struct marks load_marks(const struct table_leaf *leaf, uint64_t at
 		(uint32_t)_mm_movemask_epi8(live), (uint32_t)_mm_movemask_epi8(freed)};
 }
 
-uint32_t calls_places[CALLS_PLACES];
+static bool resolved; /* libc's functions are known; release */
+uint16_t calls_often[CALLS_OFTEN] __attribute__((aligned(64)));
+/* Part of the address << 16 | calls. Relaxed: threads that count in each other's way lose a few. */
+static uint32_t calls_places[CALLS_SETS][CALLS_WAYS] __attribute__((aligned(64)));
+
+/* The counter of a place. */
+static uint32_t *find_place(uint32_t *set, uint32_t tag)
+{
+	uint32_t *least = set;
+	for (unsigned i = 0; i < CALLS_WAYS; i++) {
+		uint32_t was = __atomic_load_n(&set[i], __ATOMIC_RELAXED);
+		if (was && (was ^ tag) >> 16 == 0)
+			return &set[i];
+		if ((was & UINT16_MAX) < (__atomic_load_n(least, __ATOMIC_RELAXED) & UINT16_MAX))
+			least = &set[i];
+	}
+	__atomic_store_n(least, tag, __ATOMIC_RELAXED);
+	return least;
+}
+
+void calls_count(uint64_t hash)
+{
+	uint32_t *place = find_place(
+		calls_places[hash >> 43 & (CALLS_SETS - 1)], (uint32_t)(hash >> 16) << 16);
+	uint32_t was = __atomic_load_n(place, __ATOMIC_RELAXED);
+	if ((was & UINT16_MAX) < CALLS_NOTED)
+		__atomic_store_n(place, was + 1, __ATOMIC_RELAXED);
+	else if (!guard_settings.full && __atomic_load_n(&resolved, __ATOMIC_ACQUIRE))
+		__atomic_store_n(
+			&calls_often[hash >> 53], (uint16_t)(hash >> 32 | 1), __ATOMIC_RELAXED);
+}
 
 /*
  * The block is a large one that the page's note names, or that of the nearest mark in the page, or
@@ -140,8 +164,8 @@ uint64_t calls_room_in_leaf(uint64_t address, const struct table_leaf *leaf)
 	uint64_t start = address - ((index - at - bit) << TABLE_GRAIN_SHIFT);
 	start &= ~15ull;
 	if (rt_likely(m.live >> bit & 1)) {
-		uint64_t room =
-			room_in(start, ((const struct plain_header *)start)[-1].bytes, address);
+		uint64_t room = room_in(start,
+			plain_bytes(((const struct plain_header *)start)[-1].first), address);
 		if (rt_likely(room))
 			return room;
 	}
@@ -313,7 +337,6 @@ void calls_check_filled(
 extern const struct calls_real __start_guard_calls[] __attribute__((visibility("hidden")));
 extern const struct calls_real __stop_guard_calls[] __attribute__((visibility("hidden")));
 
-static bool resolved;
 /* In the file it is NULL: ld.so has been here if it is not. */
 static void *const volatile relocated = (void *)&resolved;
 

@@ -38,33 +38,67 @@ uint64_t calls_room_in_leaf(uint64_t address, const struct table_leaf *leaf);
 uint64_t calls_room_in_slot(uint64_t address);
 
 /*
- * Which calls are examined, unless all blocks are guarded: the first CALLS_NOTED of each place in
- * the program that calls, and then one in CALLS_APART, as most places do the same over and over.
- * Calls with memory of guarded blocks always are. Places are known by a table of counters, each
- * with a part of the return address; one that takes the place of another begins anew.
+ * Which calls of functions of memory and strings are examined, unless all blocks are guarded: the
+ * first CALLS_NOTED of each place in the program that calls, and then one in CALLS_APART, as most
+ * places do the same over and over. (The others run into inaccessible pages if they go beyond a
+ * guarded block.) Places are known by a table of counters, each with a part of the return address,
+ * in sets of four; a new one takes the place of that of its set which has counted least. Those that
+ * have counted enough are in a table of their own, which is small enough to stay in the processor's
+ * first cache; by chance (one in 65,535 where there is an entry) another place is taken for one of
+ * them.
  */
-#define CALLS_PLACES 4096u /* a power of 2 */
-#define CALLS_NOTED 4096u
-#define CALLS_APART 16u
-extern uint32_t calls_places[CALLS_PLACES]; /* part of the address << 16 | count; relaxed */
+#define CALLS_SETS 1024u /* a power of 2, as the others */
+#define CALLS_WAYS 4u
+#define CALLS_NOTED 1024u
+#define CALLS_APART 64u
+#define CALLS_OFTEN 2048u
+extern uint16_t calls_often[CALLS_OFTEN]; /* relaxed; part of the address, never 0 */
 
-/* Returns whether a call from `pc` is passed over. */
-static inline bool calls_passes(uint64_t pc)
+/* Counts a call that is examined. */
+void calls_count(uint64_t hash);
+
+static inline uint64_t calls_hash(uint64_t pc)
 {
-	uint64_t hash = pc * 0x9e3779b97f4a7c15ull;
-	uint32_t *place = &calls_places[hash >> 52], tag = (uint32_t)(hash >> 16) << 16;
-	uint32_t was = __atomic_load_n(place, __ATOMIC_RELAXED);
-	if (rt_likely(was >= (tag | CALLS_NOTED)) && rt_likely((was ^ tag) >> 16 == 0))
-		return guard_here.calls++ % CALLS_APART && !guard_settings.full;
-	bool same = (was ^ tag) >> 16 == 0;
-	__atomic_store_n(place, same ? was + 1 : tag | 1u, __ATOMIC_RELAXED);
-	return false;
+	return pc * 0x9e3779b97f4a7c15ull;
 }
+
+/* Returns whether a call is passed over. None is before libc's functions are known. */
+static inline bool calls_passes(uint64_t hash)
+{
+	uint16_t often = __atomic_load_n(&calls_often[hash >> 53], __ATOMIC_RELAXED);
+	return rt_likely(often == (uint16_t)(hash >> 32 | 1)) &&
+	       rt_likely(guard_here.calls++ % CALLS_APART);
+}
+
+/* First in a function that is examined. */
+#define COUNT_CALL() calls_count(calls_hash((uint64_t)__builtin_return_address(0)))
+
+/* First in a function that need not be examined each time: goes on to libc's if it is not now. */
+#define PASS_OVER(real, ...)                                                                       \
+	do {                                                                                       \
+		if (rt_likely(calls_passes(calls_hash((uint64_t)__builtin_return_address(0)))))    \
+			return (real)(__VA_ARGS__);                                                \
+		COUNT_CALL();                                                                      \
+	} while (0)
+
+/*
+ * Defines a function that need not be examined each time: what stands in braces is done when it is,
+ * and begins with COUNT_CALL(). `args` are its parameters as they are passed on. The function
+ * itself only jumps, and needs no frame.
+ */
+#define EXAMINED(type, name, args, ...) EXAMINED_OF(type, name, args, __VA_ARGS__)
+#define EXAMINED_OF(type, name, args, ...)                                                         \
+	static type examined_##name(__VA_ARGS__);                                                  \
+	CALL(type, name, __VA_ARGS__)                                                              \
+	{                                                                                          \
+		uint64_t hash = calls_hash((uint64_t)__builtin_return_address(0));                 \
+		return rt_likely(calls_passes(hash)) ? real_##name args : examined_##name args;    \
+	}                                                                                          \
+	static __attribute__((noinline)) type examined_##name(__VA_ARGS__)
 
 /*
  * Returns the bytes from `at` to the end of the live block that contains it; 0: it is in a freed
- * block or right next to one; CALLS_ANY: it has to do with none, or the call that this is inlined
- * into is passed over.
+ * block or right next to one; CALLS_ANY: it has to do with none.
  */
 static inline __attribute__((always_inline)) uint64_t calls_room(const void *at)
 {
@@ -75,9 +109,7 @@ static inline __attribute__((always_inline)) uint64_t calls_room(const void *at)
 		return CALLS_ANY;
 	const struct table_leaf *leaf =
 		__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
-	if (rt_likely(!leaf) || calls_passes((uint64_t)__builtin_return_address(0)))
-		return CALLS_ANY;
-	return calls_room_in_leaf(address, leaf);
+	return rt_likely(!leaf) ? CALLS_ANY : calls_room_in_leaf(address, leaf);
 }
 
 static inline bool calls_overlap(const void *to, uint64_t written, const void *from, uint64_t read)

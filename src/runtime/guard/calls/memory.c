@@ -23,6 +23,7 @@ REAL(void *, explicit_bzero, (void *, size_t))
 /* libc's own names, which compilers and its headers put in place of the others. */
 CALL(int, bcmp, const void *a, const void *b, size_t bytes)
 {
+	PASS_OVER(real_memcmp, a, b, bytes);
 	if (rt_unlikely(!real_memcmp || !is_good_move((void *)a, b, bytes)))
 		return cmp_units_slowly(a, b, bytes);
 	return real_memcmp(a, b, bytes);
@@ -46,6 +47,7 @@ CALL(void, bzero, void *to, size_t bytes)
 
 CALL(void *, __mempcpy, void *to, const void *from, size_t bytes)
 {
+	PASS_OVER(real_mempcpy, to, from, bytes);
 	if (rt_unlikely(!real_mempcpy || !is_good_move(to, from, bytes) ||
 			calls_overlap(to, bytes, from, bytes)))
 		return pcpy_units_slowly(to, from, bytes);
@@ -68,6 +70,7 @@ SLOW void *rchr_slowly(const void *s, int byte, size_t bytes)
 
 CALL(void *, memrchr, const void *s, int byte, size_t bytes)
 {
+	PASS_OVER(real_memrchr, s, byte, bytes);
 	if (rt_unlikely(!real_memrchr || bytes > calls_room(s)))
 		return rchr_slowly(s, byte, bytes);
 	return real_memrchr(s, byte, bytes);
@@ -93,6 +96,7 @@ SLOW void *ccpy_slowly(void *to, const void *from, int byte, size_t bytes)
 
 CALL(void *, memccpy, void *to, const void *from, int byte, size_t bytes)
 {
+	PASS_OVER(real_memccpy, to, from, byte, bytes);
 	if (rt_unlikely(!real_memccpy || !is_good_move(to, from, bytes) ||
 			calls_overlap(to, bytes, from, bytes)))
 		return ccpy_slowly(to, from, byte, bytes);
@@ -116,6 +120,7 @@ SLOW void *mem_slowly(const void *s, size_t bytes, const void *what, size_t what
 
 CALL(void *, memmem, const void *s, size_t bytes, const void *what, size_t what_bytes)
 {
+	PASS_OVER(real_memmem, s, bytes, what, what_bytes);
 	if (rt_unlikely(!real_memmem || bytes > calls_room(s) || what_bytes > calls_room(what)))
 		return mem_slowly(s, bytes, what, what_bytes);
 	return real_memmem(s, bytes, what, what_bytes);

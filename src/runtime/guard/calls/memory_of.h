@@ -65,8 +65,9 @@ SLOW V *cpy_units_slowly(V *to, const V *from, size_t units)
 	return REAL_NAME(M(cpy))(to, from, units);
 }
 
-CALL_OF(V *, M(cpy), V *to, const V *from, size_t units)
+EXAMINED(V *, M(cpy), (to, from, units), V *to, const V *from, size_t units)
 {
+	COUNT_CALL();
 	size_t bytes = count_bytes(units);
 	if (rt_unlikely(!REAL_NAME(M(cpy)) || !is_good_move(to, from, bytes) ||
 			calls_overlap(to, bytes, from, bytes)))
@@ -83,8 +84,9 @@ SLOW V *pcpy_units_slowly(V *to, const V *from, size_t units)
 	return REAL_NAME(MP(cpy))(to, from, units);
 }
 
-CALL_OF(V *, MP(cpy), V *to, const V *from, size_t units)
+EXAMINED(V *, MP(cpy), (to, from, units), V *to, const V *from, size_t units)
 {
+	COUNT_CALL();
 	size_t bytes = count_bytes(units);
 	if (rt_unlikely(!REAL_NAME(MP(cpy)) || !is_good_move(to, from, bytes) ||
 			calls_overlap(to, bytes, from, bytes)))
@@ -101,8 +103,9 @@ SLOW V *move_units_slowly(V *to, const V *from, size_t units)
 	return REAL_NAME(M(move))(to, from, units);
 }
 
-CALL_OF(V *, M(move), V *to, const V *from, size_t units)
+EXAMINED(V *, M(move), (to, from, units), V *to, const V *from, size_t units)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(M(move)) || !is_good_move(to, from, count_bytes(units))))
 		return move_units_slowly(to, from, units);
 	return REAL_NAME(M(move))(to, from, units);
@@ -122,8 +125,9 @@ SLOW V *set_units_slowly(V *to, I unit, size_t units)
 	return REAL_NAME(M(set))(to, unit, units);
 }
 
-CALL_OF(V *, M(set), V *to, I unit, size_t units)
+EXAMINED(V *, M(set), (to, unit, units), V *to, I unit, size_t units)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(M(set)) || count_bytes(units) > calls_room(to)))
 		return set_units_slowly(to, unit, units);
 	return REAL_NAME(M(set))(to, unit, units);
@@ -153,8 +157,9 @@ SLOW int cmp_units_slowly(const V *a, const V *b, size_t units)
 	return REAL_NAME(M(cmp))(a, b, units);
 }
 
-CALL_OF(int, M(cmp), const V *a, const V *b, size_t units)
+EXAMINED(int, M(cmp), (a, b, units), const V *a, const V *b, size_t units)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(M(cmp)) || !is_good_move((V *)a, b, count_bytes(units))))
 		return cmp_units_slowly(a, b, units);
 	return REAL_NAME(M(cmp))(a, b, units);
@@ -178,8 +183,9 @@ SLOW V *chr_units_slowly(const V *s, I unit, size_t units)
 	return REAL_NAME(M(chr))(s, unit, units);
 }
 
-CALL_OF(V *, M(chr), const V *s, I unit, size_t units)
+EXAMINED(V *, M(chr), (s, unit, units), const V *s, I unit, size_t units)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(M(chr)) || count_bytes(units) > calls_room(s)))
 		return chr_units_slowly(s, unit, units);
 	return REAL_NAME(M(chr))(s, unit, units);
@@ -204,8 +210,9 @@ SLOW V *cpy_units_chk_slowly(V *to, const V *from, size_t units, size_t size)
 	return REAL_NAME(CHK(M(cpy)))(to, from, units, size);
 }
 
-CALL_OF(V *, CHK(M(cpy)), V *to, const V *from, size_t units, size_t size)
+EXAMINED(V *, CHK(M(cpy)), (to, from, units, size), V *to, const V *from, size_t units, size_t size)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(CHK(M(cpy))) || !is_good_move(to, from, count_bytes(units)) ||
 			calls_overlap(to, count_bytes(units), from, count_bytes(units))))
 		return cpy_units_chk_slowly(to, from, units, size);
@@ -221,8 +228,10 @@ SLOW V *pcpy_units_chk_slowly(V *to, const V *from, size_t units, size_t size)
 	return REAL_NAME(CHK(MP(cpy)))(to, from, units, size);
 }
 
-CALL_OF(V *, CHK(MP(cpy)), V *to, const V *from, size_t units, size_t size)
+EXAMINED(
+	V *, CHK(MP(cpy)), (to, from, units, size), V *to, const V *from, size_t units, size_t size)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(CHK(MP(cpy))) || !is_good_move(to, from, count_bytes(units)) ||
 			calls_overlap(to, count_bytes(units), from, count_bytes(units))))
 		return pcpy_units_chk_slowly(to, from, units, size);
@@ -238,8 +247,10 @@ SLOW V *move_units_chk_slowly(V *to, const V *from, size_t units, size_t size)
 	return REAL_NAME(CHK(M(move)))(to, from, units, size);
 }
 
-CALL_OF(V *, CHK(M(move)), V *to, const V *from, size_t units, size_t size)
+EXAMINED(
+	V *, CHK(M(move)), (to, from, units, size), V *to, const V *from, size_t units, size_t size)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(CHK(M(move))) || !is_good_move(to, from, count_bytes(units))))
 		return move_units_chk_slowly(to, from, units, size);
 	return REAL_NAME(CHK(M(move)))(to, from, units, size);
@@ -254,8 +265,9 @@ SLOW V *set_units_chk_slowly(V *to, I unit, size_t units, size_t size)
 	return REAL_NAME(CHK(M(set)))(to, unit, units, size);
 }
 
-CALL_OF(V *, CHK(M(set)), V *to, I unit, size_t units, size_t size)
+EXAMINED(V *, CHK(M(set)), (to, unit, units, size), V *to, I unit, size_t units, size_t size)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(CHK(M(set))) || count_bytes(units) > calls_room(to)))
 		return set_units_chk_slowly(to, unit, units, size);
 	return REAL_NAME(CHK(M(set)))(to, unit, units, size);

@@ -52,6 +52,7 @@ CALL(char *, strchrnul, const char *s, int c)
 
 CALL(char *, index, const char *s, int c)
 {
+	PASS_OVER(real_strchr, s, c);
 	if (rt_unlikely(!real_strchr || calls_room(s) != CALLS_ANY))
 		return chr_slowly(s, c);
 	return real_strchr(s, c);
@@ -59,6 +60,7 @@ CALL(char *, index, const char *s, int c)
 
 CALL(char *, rindex, const char *s, int c)
 {
+	PASS_OVER(real_strrchr, s, c);
 	size_t n;
 	if (rt_unlikely(!real_strrchr || (calls_room(s) != CALLS_ANY && !measure_string(s, &n))))
 		return rchr_slowly(s, c);
@@ -81,6 +83,7 @@ SLOW void *rawmemchr_slowly(const char *s, int c)
 
 CALL(void *, rawmemchr, const void *s, int c)
 {
+	PASS_OVER(real_rawmemchr, s, c);
 	if (rt_unlikely(!real_rawmemchr || calls_room(s) != CALLS_ANY))
 		return rawmemchr_slowly(s, c);
 	return real_rawmemchr(s, c);
@@ -97,6 +100,7 @@ SLOW char *ndup_slowly(const char *s, size_t most)
 
 CALL(char *, strndup, const char *s, size_t most)
 {
+	PASS_OVER(real_strndup, s, most);
 	if (rt_unlikely(!real_strndup || most > calls_room(s)))
 		return ndup_slowly(s, most);
 	return real_strndup(s, most);
@@ -105,6 +109,7 @@ CALL(char *, strndup, const char *s, size_t most)
 /* libc's own names, which its headers put in place of the others. */
 CALL(char *, __strdup, const char *s)
 {
+	PASS_OVER(real_strdup, s);
 	size_t n;
 	if (rt_unlikely(!real_strdup || (calls_room(s) != CALLS_ANY && !measure_string(s, &n))))
 		return dup_slowly(s);
@@ -113,6 +118,7 @@ CALL(char *, __strdup, const char *s)
 
 CALL(char *, __strndup, const char *s, size_t most)
 {
+	PASS_OVER(real_strndup, s, most);
 	if (rt_unlikely(!real_strndup || most > calls_room(s)))
 		return ndup_slowly(s, most);
 	return real_strndup(s, most);
@@ -120,6 +126,7 @@ CALL(char *, __strndup, const char *s, size_t most)
 
 CALL(char *, __stpcpy, char *to, const char *from)
 {
+	PASS_OVER(real_stpcpy, to, from);
 	size_t n;
 	if (rt_unlikely(!real_stpcpy || !measure_string(from, &n) ||
 			!is_good_copy(to, 0, from, n + 1, n + 1)))
@@ -139,6 +146,7 @@ SLOW int puts_slowly(const char *s)
 
 CALL(int, puts, const char *s)
 {
+	PASS_OVER(real_puts, s);
 	size_t n;
 	if (rt_unlikely(!real_puts || (calls_room(s) != CALLS_ANY && !measure_string(s, &n))))
 		return puts_slowly(s);
@@ -155,6 +163,7 @@ SLOW int fputs_slowly(const char *s, void *file)
 
 CALL(int, fputs, const char *s, void *file)
 {
+	PASS_OVER(real_fputs, s, file);
 	size_t n;
 	if (rt_unlikely(!real_fputs || (calls_room(s) != CALLS_ANY && !measure_string(s, &n))))
 		return fputs_slowly(s, file);

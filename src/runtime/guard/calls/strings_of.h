@@ -110,8 +110,9 @@ SLOW size_t len_slowly(const C *s)
 	return measure_slowly(NAME(S(len)), s, SIZE_MAX / sizeof(C), caller);
 }
 
-CALL_OF(size_t, S(len), const C *s)
+EXAMINED(size_t, S(len), (s), const C *s)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(S(len))))
 		return len_slowly(s);
 	size_t room = UNITS(calls_room(s));
@@ -129,8 +130,9 @@ SLOW size_t nlen_slowly(const C *s, size_t most)
 	return measure_slowly(NAME(S(nlen)), s, most, caller);
 }
 
-CALL_OF(size_t, S(nlen), const C *s, size_t most)
+EXAMINED(size_t, S(nlen), (s, most), const C *s, size_t most)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(S(nlen)) || most > UNITS(calls_room(s))))
 		return nlen_slowly(s, most);
 	return REAL_NAME(S(nlen))(s, most);
@@ -174,8 +176,9 @@ SLOW C *cpy_slowly(C *to, const C *from)
 	return REAL_NAME(S(cpy))(to, from);
 }
 
-CALL_OF(C *, S(cpy), C *to, const C *from)
+EXAMINED(C *, S(cpy), (to, from), C *to, const C *from)
 {
+	COUNT_CALL();
 	size_t n;
 	if (rt_unlikely(!REAL_NAME(S(cpy)) || !measure_string(from, &n) ||
 			!is_good_copy(to, 0, from, n + 1, n + 1)))
@@ -195,8 +198,9 @@ SLOW C *pcpy_slowly(C *to, const C *from)
 	return REAL_NAME(P(cpy))(to, from);
 }
 
-CALL_OF(C *, P(cpy), C *to, const C *from)
+EXAMINED(C *, P(cpy), (to, from), C *to, const C *from)
 {
+	COUNT_CALL();
 	size_t n;
 	if (rt_unlikely(!REAL_NAME(P(cpy)) || !measure_string(from, &n) ||
 			!is_good_copy(to, 0, from, n + 1, n + 1)))
@@ -235,8 +239,9 @@ SLOW C *ncpy_slowly(C *to, const C *from, size_t most)
 	return REAL_NAME(S(ncpy))(to, from, most);
 }
 
-CALL_OF(C *, S(ncpy), C *to, const C *from, size_t most)
+EXAMINED(C *, S(ncpy), (to, from, most), C *to, const C *from, size_t most)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(S(ncpy)) || !is_good_padded_copy(to, from, most)))
 		return ncpy_slowly(to, from, most);
 	return REAL_NAME(S(ncpy))(to, from, most);
@@ -255,8 +260,9 @@ SLOW C *pncpy_slowly(C *to, const C *from, size_t most)
 	return REAL_NAME(P(ncpy))(to, from, most);
 }
 
-CALL_OF(C *, P(ncpy), C *to, const C *from, size_t most)
+EXAMINED(C *, P(ncpy), (to, from, most), C *to, const C *from, size_t most)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(P(ncpy)) || !is_good_padded_copy(to, from, most)))
 		return pncpy_slowly(to, from, most);
 	return REAL_NAME(P(ncpy))(to, from, most);
@@ -274,8 +280,9 @@ SLOW C *cat_slowly(C *to, const C *from)
 	return REAL_NAME(S(cat))(to, from);
 }
 
-CALL_OF(C *, S(cat), C *to, const C *from)
+EXAMINED(C *, S(cat), (to, from), C *to, const C *from)
 {
+	COUNT_CALL();
 	size_t before, n;
 	if (rt_unlikely(!REAL_NAME(S(cat)) || !measure_string(to, &before) ||
 			!measure_string(from, &n) || !is_good_copy(to, before, from, n + 1, n + 1)))
@@ -314,8 +321,9 @@ static bool is_good_bounded_append(C *to, const C *from, size_t most)
 	       is_good_copy(to, before, from, n < most ? n + 1 : most, n + 1);
 }
 
-CALL_OF(C *, S(ncat), C *to, const C *from, size_t most)
+EXAMINED(C *, S(ncat), (to, from, most), C *to, const C *from, size_t most)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(S(ncat)) || !is_good_bounded_append(to, from, most)))
 		return ncat_slowly(to, from, most);
 	return REAL_NAME(S(ncat))(to, from, most);
@@ -357,8 +365,9 @@ static inline size_t common_room(const C *a, const C *b, size_t most)
 		check_equal_ends(NAME(S(suffix)), a, b, SIZE_MAX, folds, caller);                  \
 		return REAL_NAME(S(suffix))(a, b);                                                 \
 	}                                                                                          \
-	CALL_OF(int, S(suffix), const C *a, const C *b)                                            \
+	EXAMINED(int, S(suffix), (a, b), const C *a, const C *b)                                   \
 	{                                                                                          \
+		COUNT_CALL();                                                                      \
 		if (rt_unlikely(!REAL_NAME(S(suffix))))                                            \
 			return suffix##_slowly(a, b);                                              \
 		size_t room = common_room(a, b, SIZE_MAX);                                         \
@@ -378,8 +387,9 @@ static inline size_t common_room(const C *a, const C *b, size_t most)
 		check_equal_ends(NAME(S(n_suffix)), a, b, most, folds, caller);                    \
 		return REAL_NAME(S(n_suffix))(a, b, most);                                         \
 	}                                                                                          \
-	CALL_OF(int, S(n_suffix), const C *a, const C *b, size_t most)                             \
+	EXAMINED(int, S(n_suffix), (a, b, most), const C *a, const C *b, size_t most)              \
 	{                                                                                          \
+		COUNT_CALL();                                                                      \
 		if (rt_unlikely(!REAL_NAME(S(n_suffix))))                                          \
 			return n_suffix##_slowly(a, b, most);                                      \
 		size_t room = common_room(a, b, most);                                             \
@@ -425,8 +435,9 @@ SLOW C *chr_slowly(const C *s, I c)
 	return REAL_NAME(S(chr))(s, c);
 }
 
-CALL_OF(C *, S(chr), const C *s, I c)
+EXAMINED(C *, S(chr), (s, c), const C *s, I c)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(S(chr))))
 		return chr_slowly(s, c);
 	size_t room = UNITS(calls_room(s));
@@ -451,8 +462,9 @@ SLOW C *rchr_slowly(const C *s, I c)
 	return REAL_NAME(S(rchr))(s, c);
 }
 
-CALL_OF(C *, S(rchr), const C *s, I c)
+EXAMINED(C *, S(rchr), (s, c), const C *s, I c)
 {
+	COUNT_CALL();
 	size_t n;
 	if (rt_unlikely(
 		    !REAL_NAME(S(rchr)) || (calls_room(s) != CALLS_ANY && !measure_string(s, &n))))
@@ -549,8 +561,9 @@ static C *answer_of(const C *s, size_t at, const C *what)
 		calls_report_endless(NAME(S(suffix)), s + room, caller);                           \
 		return REAL_NAME(S(suffix))(s, what);                                              \
 	}                                                                                          \
-	CALL_OF(C *, S(suffix), const C *s, const C *what)                                         \
+	EXAMINED(C *, S(suffix), (s, what), const C *s, const C *what)                             \
 	{                                                                                          \
+		COUNT_CALL();                                                                      \
 		if (rt_unlikely(!REAL_NAME(S(suffix))))                                            \
 			return suffix##_slowly(s, what);                                           \
 		if (rt_unlikely(!can_ask_first(s, what)))                                          \
@@ -576,8 +589,9 @@ FIND(pbrk, find_any)
 		calls_report_endless(NAME(S(suffix)), s + room, caller);                           \
 		return REAL_NAME(S(suffix))(s, set);                                               \
 	}                                                                                          \
-	CALL_OF(size_t, S(suffix), const C *s, const C *set)                                       \
+	EXAMINED(size_t, S(suffix), (s, set), const C *s, const C *set)                            \
 	{                                                                                          \
+		COUNT_CALL();                                                                      \
 		if (rt_unlikely(!REAL_NAME(S(suffix))))                                            \
 			return suffix##_slowly(s, set);                                            \
 		if (rt_unlikely(!can_ask_first(s, set)))                                           \
@@ -599,8 +613,9 @@ SLOW int coll_slowly(const C *a, const C *b)
 	return REAL_NAME(S(coll))(a, b);
 }
 
-CALL_OF(int, S(coll), const C *a, const C *b)
+EXAMINED(int, S(coll), (a, b), const C *a, const C *b)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(S(coll)) || !have_ends(a, b)))
 		return coll_slowly(a, b);
 	return REAL_NAME(S(coll))(a, b);
@@ -615,8 +630,9 @@ SLOW C *dup_slowly(const C *s)
 	return REAL_NAME(S(dup))(s);
 }
 
-CALL_OF(C *, S(dup), const C *s)
+EXAMINED(C *, S(dup), (s), const C *s)
 {
+	COUNT_CALL();
 	size_t n;
 	if (rt_unlikely(
 		    !REAL_NAME(S(dup)) || (calls_room(s) != CALLS_ANY && !measure_string(s, &n))))
@@ -643,8 +659,9 @@ SLOW C *cpy_chk_slowly(C *to, const C *from, size_t size)
 	return REAL_NAME(CHK(S(cpy)))(to, from, size);
 }
 
-CALL_OF(C *, CHK(S(cpy)), C *to, const C *from, size_t size)
+EXAMINED(C *, CHK(S(cpy)), (to, from, size), C *to, const C *from, size_t size)
 {
+	COUNT_CALL();
 	size_t n;
 	if (rt_unlikely(!REAL_NAME(CHK(S(cpy))) || !measure_string(from, &n) ||
 			!is_good_copy(to, 0, from, n + 1, n + 1)))
@@ -661,8 +678,9 @@ SLOW C *pcpy_chk_slowly(C *to, const C *from, size_t size)
 	return REAL_NAME(CHK(P(cpy)))(to, from, size);
 }
 
-CALL_OF(C *, CHK(P(cpy)), C *to, const C *from, size_t size)
+EXAMINED(C *, CHK(P(cpy)), (to, from, size), C *to, const C *from, size_t size)
 {
+	COUNT_CALL();
 	size_t n;
 	if (rt_unlikely(!REAL_NAME(CHK(P(cpy))) || !measure_string(from, &n) ||
 			!is_good_copy(to, 0, from, n + 1, n + 1)))
@@ -679,8 +697,9 @@ SLOW C *ncpy_chk_slowly(C *to, const C *from, size_t most, size_t size)
 	return REAL_NAME(CHK(S(ncpy)))(to, from, most, size);
 }
 
-CALL_OF(C *, CHK(S(ncpy)), C *to, const C *from, size_t most, size_t size)
+EXAMINED(C *, CHK(S(ncpy)), (to, from, most, size), C *to, const C *from, size_t most, size_t size)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(CHK(S(ncpy))) || !is_good_padded_copy(to, from, most)))
 		return ncpy_chk_slowly(to, from, most, size);
 	return REAL_NAME(CHK(S(ncpy)))(to, from, most, size);
@@ -695,8 +714,9 @@ SLOW C *pncpy_chk_slowly(C *to, const C *from, size_t most, size_t size)
 	return REAL_NAME(CHK(P(ncpy)))(to, from, most, size);
 }
 
-CALL_OF(C *, CHK(P(ncpy)), C *to, const C *from, size_t most, size_t size)
+EXAMINED(C *, CHK(P(ncpy)), (to, from, most, size), C *to, const C *from, size_t most, size_t size)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(CHK(P(ncpy))) || !is_good_padded_copy(to, from, most)))
 		return pncpy_chk_slowly(to, from, most, size);
 	return REAL_NAME(CHK(P(ncpy)))(to, from, most, size);
@@ -712,8 +732,9 @@ SLOW C *cat_chk_slowly(C *to, const C *from, size_t size)
 	return REAL_NAME(CHK(S(cat)))(to, from, size);
 }
 
-CALL_OF(C *, CHK(S(cat)), C *to, const C *from, size_t size)
+EXAMINED(C *, CHK(S(cat)), (to, from, size), C *to, const C *from, size_t size)
 {
+	COUNT_CALL();
 	size_t before, n;
 	if (rt_unlikely(!REAL_NAME(CHK(S(cat))) || !measure_string(to, &before) ||
 			!measure_string(from, &n) || !is_good_copy(to, before, from, n + 1, n + 1)))
@@ -730,8 +751,9 @@ SLOW C *ncat_chk_slowly(C *to, const C *from, size_t most, size_t size)
 	return REAL_NAME(CHK(S(ncat)))(to, from, most, size);
 }
 
-CALL_OF(C *, CHK(S(ncat)), C *to, const C *from, size_t most, size_t size)
+EXAMINED(C *, CHK(S(ncat)), (to, from, most, size), C *to, const C *from, size_t most, size_t size)
 {
+	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(CHK(S(ncat))) || !is_good_bounded_append(to, from, most)))
 		return ncat_chk_slowly(to, from, most, size);
 	return REAL_NAME(CHK(S(ncat)))(to, from, most, size);
