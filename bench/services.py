@@ -190,13 +190,18 @@ class Scraper(threading.Thread):
         self.ended = threading.Event()
         self.answers, self.problem = 0, None
 
+    def ask(self):
+        try:
+            with urllib.request.urlopen(self.url, timeout=WAIT_S) as answer:
+                self.answers += len(answer.read()) > 0
+        except OSError as error:
+            self.problem = str(error)
+
     def run(self):
         while not self.ended.wait(self.seconds):
-            try:
-                with urllib.request.urlopen(self.url, timeout=WAIT_S) as answer:
-                    self.answers += len(answer.read()) > 0
-            except OSError as error:
-                self.problem = str(error)
+            self.ask()
+        if not self.answers:  # the load was shorter than that
+            self.ask()
 
     def end(self):
         self.ended.set()
