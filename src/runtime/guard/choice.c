@@ -91,15 +91,29 @@ static uint32_t first_shift(void)
 	return shift;
 }
 
-/* Whether block `n` of a stack is one of those that it has. */
-static bool is_chosen(uint64_t key, uint32_t n)
+/* Of how many blocks after block `n` of a stack one is guarded. */
+static uint32_t period_at(uint32_t n)
 {
 	uint32_t times = n >> first_shift();
-	if (!times)
-		return true;
-	uint32_t halvings = 32 - (uint32_t)__builtin_clz(times);
-	uint64_t mask = halvings < 32 ? (1ull << halvings) - 1 : UINT32_MAX;
-	return !(guard_random(key ^ (uint64_t)n << 32) & mask);
+	uint32_t halvings = times ? 32 - (uint32_t)__builtin_clz(times) : 0;
+	return 1u << (halvings < 31 ? halvings : 31);
+}
+
+/*
+ * What a thread has drawn for a stack: so many blocks of it pass, and the next one is guarded. It
+ * saves the common counters, which threads would take from each other. Another stack in its place
+ * ends it.
+ */
+#define DRAWN 32u /* a power of 2 */
+struct drawn {
+	uint64_t key;
+	uint32_t passes, passed;
+};
+static __thread struct drawn drawn[DRAWN] __attribute__((tls_model("initial-exec")));
+
+static struct drawn *drawn_of(uint64_t key)
+{
+	return &drawn[key * 0x9e3779b97f4a7c15ull >> 59];
 }
 
 static uint64_t cost_of(size_t bytes)
@@ -135,18 +149,39 @@ static bool budget_allows(size_t bytes, uint32_t n)
 	return false;
 }
 
-bool choice_is_guarded(uint64_t key, size_t bytes)
+/* Draws how many blocks of a stack pass after block `n`: as many on average as the period says.
+ * Returns whether block `n` itself, which nothing was drawn for, is guarded. */
+static bool draw(struct drawn *d, uint64_t key, uint32_t n)
 {
-	struct stack_count *c = find_stack(key ? key : 1);
+	uint64_t period = period_at(n), random = guard_random(key ^ (uint64_t)n << 32);
+	uint64_t passes = period > 1 ? random & (2 * period - 1) : 0;
+	*d = (struct drawn){.key = key, .passes = (uint32_t)passes};
+	return !(random >> 32 & (period - 1));
+}
+
+static __attribute__((noinline)) bool choose(struct drawn *d, uint64_t key, size_t bytes)
+{
+	struct stack_count *c = find_stack(key);
 	if (rt_unlikely(!c)) {
 		sums_add_uncounted();
 		return guard_settings.full;
 	}
-	uint32_t n = __atomic_load_n(&c->blocks, __ATOMIC_RELAXED);
+	bool is_due = d->key == key;
+	uint32_t n = __atomic_load_n(&c->blocks, __ATOMIC_RELAXED) + (is_due ? d->passed : 0);
 	__atomic_store_n(&c->blocks, n + 1, __ATOMIC_RELAXED);
 	if (rt_unlikely(guard_settings.full))
 		return true;
-	return rt_unlikely(is_chosen(key, n)) && budget_allows(bytes, n);
+	return (draw(d, key, n) || is_due) && budget_allows(bytes, n);
+}
+
+bool choice_is_guarded(uint64_t key, size_t bytes)
+{
+	struct drawn *d = drawn_of(key = key ? key : 1);
+	if (rt_likely(d->key == key && d->passed < d->passes)) {
+		d->passed++;
+		return false;
+	}
+	return choose(d, key, bytes);
 }
 
 void choice_guarded(uint64_t key, size_t bytes)

@@ -32,10 +32,9 @@ struct next {
 	bool foreign;   /* an allocator library's, not the C++ library's */
 };
 
-static inline const struct next *next_operator(const char *name, struct next *place)
+static __attribute__((noinline)) const struct next *find_operator(
+	const char *name, struct next *place)
 {
-	if (rt_likely(__atomic_load_n(&place->function, __ATOMIC_ACQUIRE)))
-		return place;
 	const char *object = "";
 	void *function = rt_real_next(name, &object);
 	if (!function)
@@ -44,6 +43,13 @@ static inline const struct next *next_operator(const char *name, struct next *pl
 	place->foreign = !rt_real_is_cxx_library(object);
 	__atomic_store_n(&place->function, function, __ATOMIC_RELEASE);
 	return place;
+}
+
+static inline const struct next *next_operator(const char *name, struct next *place)
+{
+	if (rt_likely(__atomic_load_n(&place->function, __ATOMIC_ACQUIRE)))
+		return place;
+	return find_operator(name, place);
 }
 
 #define NEXT(name)                                                                                 \

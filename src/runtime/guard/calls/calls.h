@@ -44,7 +44,7 @@ uint64_t calls_room_in_slot(uint64_t address);
  * guarded block.) Places are known by a table of counters, each with a part of the return address,
  * in sets of four; a new one takes the place of that of its set which has counted least. Those that
  * have counted enough are in a table of their own, which is small enough to stay in the processor's
- * first cache; by chance (one in 65,535 where there is an entry) another place is taken for one of
+ * first cache; by chance (one in 32,768 where there is an entry) another place is taken for one of
  * them.
  */
 #define CALLS_SETS 1024u /* a power of 2, as the others */
