@@ -10,28 +10,55 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* Kinds of errors. Names in answers are those of Valgrind's memcheck, where it has the kind. */
+/* Kinds of errors; their names: hw_error_kind_name(). */
 enum hw_error_kind {
 	HW_ERROR_NONE = 0,
-	HW_ERROR_READ = 1,        /* InvalidRead */
-	HW_ERROR_WRITE = 2,       /* InvalidWrite */
-	HW_ERROR_FREE = 3,        /* InvalidFree: an address that is no block's */
-	HW_ERROR_DOUBLE_FREE = 4, /* DoubleFree; memcheck: InvalidFree */
-	HW_ERROR_MISMATCH = 5,    /* MismatchedFree: malloc, new and new[] mixed */
-	HW_ERROR_SIZE = 6,        /* MismatchedAllocateDeallocateSize: sized delete, another size */
-	HW_ERROR_ALIGN = 7,   /* MismatchedAllocateDeallocateAlignment: aligned delete, likewise */
-	HW_ERROR_OVERLAP = 8, /* Overlap: source and destination of memcpy and kin */
-	HW_ERROR_SYSCALL = 9, /* SyscallParam: a buffer for the kernel reaches outside */
-	HW_ERROR_FISHY = 10,  /* FishyValue: a size that is negative, or overflows */
-	HW_ERROR_REALLOC_ZERO = 11,   /* ReallocSizeZero */
-	HW_ERROR_BAD_ALIGN = 12,      /* InvalidAlignment: memalign and kin */
-	HW_ERROR_UNINIT = 13,         /* UninitValue: the result depends on memory never written */
-	HW_ERROR_SYSCALL_UNINIT = 14, /* SyscallParam with such memory */
-	HW_ERROR_JUMP = 15,           /* InvalidJump: execution of a block's memory */
-	HW_ERROR_CANARY = 16, /* InvalidWrite, found late: bytes next to the block have changed */
-	HW_ERROR_FREED_WRITE = 17, /* InvalidWrite, found late: a freed block has changed */
+	HW_ERROR_READ = 1,
+	HW_ERROR_WRITE = 2,
+	HW_ERROR_FREE = 3,            /* of an address that is no block's */
+	HW_ERROR_DOUBLE_FREE = 4,     /* memcheck: InvalidFree */
+	HW_ERROR_MISMATCH = 5,        /* malloc, new and new[] mixed */
+	HW_ERROR_SIZE = 6,            /* sized delete, another size */
+	HW_ERROR_ALIGN = 7,           /* aligned delete, another alignment */
+	HW_ERROR_OVERLAP = 8,         /* source and destination of memcpy and kin */
+	HW_ERROR_SYSCALL = 9,         /* a buffer for the kernel reaches outside */
+	HW_ERROR_FISHY = 10,          /* a size that is negative, or overflows */
+	HW_ERROR_REALLOC_ZERO = 11,   /* a realloc to size 0 */
+	HW_ERROR_BAD_ALIGN = 12,      /* memalign and kin */
+	HW_ERROR_UNINIT = 13,         /* the result depends on memory never written */
+	HW_ERROR_SYSCALL_UNINIT = 14, /* a buffer for the kernel with such memory */
+	HW_ERROR_JUMP = 15,           /* execution of a block's memory */
+	HW_ERROR_CANARY = 16,         /* found late: bytes next to the block have changed */
+	HW_ERROR_FREED_WRITE = 17,    /* found late: a freed block has changed */
 	HW_ERROR_KINDS = 18
 };
+
+/* Returns the name of a kind as answers have it: memcheck's, where it has the kind. Static, also of
+ * a number that is no kind: "UnknownError". Async-signal-safe. */
+static inline const char *hw_error_kind_name(uint64_t kind)
+{
+	static const char *const names[HW_ERROR_KINDS] = {
+		[HW_ERROR_NONE] = "UnknownError",
+		[HW_ERROR_READ] = "InvalidRead",
+		[HW_ERROR_WRITE] = "InvalidWrite",
+		[HW_ERROR_FREE] = "InvalidFree",
+		[HW_ERROR_DOUBLE_FREE] = "DoubleFree",
+		[HW_ERROR_MISMATCH] = "MismatchedFree",
+		[HW_ERROR_SIZE] = "MismatchedAllocateDeallocateSize",
+		[HW_ERROR_ALIGN] = "MismatchedAllocateDeallocateAlignment",
+		[HW_ERROR_OVERLAP] = "Overlap",
+		[HW_ERROR_SYSCALL] = "SyscallParam",
+		[HW_ERROR_FISHY] = "FishyValue",
+		[HW_ERROR_REALLOC_ZERO] = "ReallocSizeZero",
+		[HW_ERROR_BAD_ALIGN] = "InvalidAlignment",
+		[HW_ERROR_UNINIT] = "UninitValue",
+		[HW_ERROR_SYSCALL_UNINIT] = "SyscallParam",
+		[HW_ERROR_JUMP] = "InvalidJump",
+		[HW_ERROR_CANARY] = "InvalidWrite",
+		[HW_ERROR_FREED_WRITE] = "InvalidWrite",
+	};
+	return names[kind < HW_ERROR_KINDS ? kind : HW_ERROR_NONE];
+}
 
 /* What a report knows beyond its kind. */
 enum hw_error_flag {

@@ -34,26 +34,6 @@ static bool is_new(enum hw_error_kind kind, const struct hw_error_report *r, uin
 	return true;
 }
 
-static const char *const kind_words[HW_ERROR_KINDS] = {
-	[HW_ERROR_READ] = "InvalidRead",
-	[HW_ERROR_WRITE] = "InvalidWrite",
-	[HW_ERROR_FREE] = "InvalidFree",
-	[HW_ERROR_DOUBLE_FREE] = "DoubleFree",
-	[HW_ERROR_MISMATCH] = "MismatchedFree",
-	[HW_ERROR_SIZE] = "MismatchedAllocateDeallocateSize",
-	[HW_ERROR_ALIGN] = "MismatchedAllocateDeallocateAlignment",
-	[HW_ERROR_OVERLAP] = "Overlap",
-	[HW_ERROR_SYSCALL] = "SyscallParam",
-	[HW_ERROR_FISHY] = "FishyValue",
-	[HW_ERROR_REALLOC_ZERO] = "ReallocSizeZero",
-	[HW_ERROR_BAD_ALIGN] = "InvalidAlignment",
-	[HW_ERROR_UNINIT] = "UninitValue",
-	[HW_ERROR_SYSCALL_UNINIT] = "SyscallParam",
-	[HW_ERROR_JUMP] = "InvalidJump",
-	[HW_ERROR_CANARY] = "InvalidWrite",
-	[HW_ERROR_FREED_WRITE] = "InvalidWrite",
-};
-
 static void write_block(struct guard_text *t, const struct hw_error_report *r)
 {
 	uint64_t end = r->block + r->block_bytes;
@@ -78,7 +58,7 @@ static void write_line(enum hw_error_kind kind, const struct hw_error_report *r)
 {
 	struct guard_text t = {.used = 0};
 	text_add(&t, "heapwise: ");
-	text_add(&t, kind_words[kind]);
+	text_add(&t, hw_error_kind_name(kind));
 	if (r->text[0]) {
 		text_add(&t, " in ");
 		text_add(&t, r->text);

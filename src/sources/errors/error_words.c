@@ -11,30 +11,6 @@
 /* Numbers up to this are sizes; larger ones, and so negative ones, are not. */
 #define SIZE_SANE (1ull << 47)
 
-const char *error_words_kind(uint64_t kind)
-{
-	static const char *const names[HW_ERROR_KINDS] = {
-		[HW_ERROR_READ] = "InvalidRead",
-		[HW_ERROR_WRITE] = "InvalidWrite",
-		[HW_ERROR_FREE] = "InvalidFree",
-		[HW_ERROR_DOUBLE_FREE] = "DoubleFree",
-		[HW_ERROR_MISMATCH] = "MismatchedFree",
-		[HW_ERROR_SIZE] = "MismatchedAllocateDeallocateSize",
-		[HW_ERROR_ALIGN] = "MismatchedAllocateDeallocateAlignment",
-		[HW_ERROR_OVERLAP] = "Overlap",
-		[HW_ERROR_SYSCALL] = "SyscallParam",
-		[HW_ERROR_FISHY] = "FishyValue",
-		[HW_ERROR_REALLOC_ZERO] = "ReallocSizeZero",
-		[HW_ERROR_BAD_ALIGN] = "InvalidAlignment",
-		[HW_ERROR_UNINIT] = "UninitValue",
-		[HW_ERROR_SYSCALL_UNINIT] = "SyscallParam",
-		[HW_ERROR_JUMP] = "InvalidJump",
-		[HW_ERROR_CANARY] = "InvalidWrite",
-		[HW_ERROR_FREED_WRITE] = "InvalidWrite",
-	};
-	return kind && kind < HW_ERROR_KINDS ? names[kind] : "UnknownError";
-}
-
 static const char *function_of_free(uint64_t kind)
 {
 	static const char *const names[HW_FREE_KINDS] = {

@@ -14,9 +14,6 @@ struct error_row {
 	struct hw_error_report report; /* text has its NUL */
 };
 
-/* Returns the name of a kind as answers have it; memcheck's, where it has the kind. */
-const char *error_words_kind(uint64_t kind);
-
 /* Adds what is wrong: "Invalid write of size 4". */
 void error_words_what(const struct error_row *row, struct text *out);
 

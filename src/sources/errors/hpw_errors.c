@@ -142,7 +142,7 @@ static struct error *add_error(struct model *model, const struct error_row *row)
 	}
 	if (failed)
 		return error_no_memory();
-	struct program_error error = {.kind = error_words_kind(row->kind),
+	struct program_error error = {.kind = hw_error_kind_name(row->kind),
 		.what = what.data,
 		.thread = thread_name(model, row),
 		.tid = (uint32_t)row->tid,
