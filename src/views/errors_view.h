@@ -23,11 +23,12 @@ struct error *errors_view_add(const struct model *model, const struct errors_vie
 
 /* The end of a run, after all errors. */
 struct errors_view_end {
-	uint64_t errors;    /* how often, in all processes */
-	uint64_t different; /* different ones of each process, added up */
-	uint64_t processes; /* that were looked at */
-	uint64_t undecided; /* of them, in which errors may be missing */
-	bool ended;         /* a program was ended because of one */
+	uint64_t errors;     /* how often, in all processes */
+	uint64_t different;  /* different ones of each process, added up */
+	uint64_t suppressed; /* how often errors came that are in none of these figures */
+	uint64_t processes;  /* that were looked at */
+	uint64_t undecided;  /* of them, in which errors may be missing */
+	bool ended;          /* a program was ended because of one */
 };
 
 /* Writes errors from `first` on as a line, a JSON document: heapwise.check/1. */

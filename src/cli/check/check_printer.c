@@ -159,6 +159,8 @@ static struct error *show_file(struct printing *p, const char *path, bool comple
 	struct error *error = source_open_with(path, flags, &model);
 	if (!error)
 		error = name_settings_apply(cli_context(), &p->names, model);
+	if (!error && complete)
+		error = check_summary_add_all(&p->summary, model);
 	if (!error)
 		error = take_known(p, model);
 	if (!error)
@@ -201,8 +203,10 @@ static void conclude_json(const struct printing *p, struct text *out)
 {
 	const struct check_summary *summary = &p->summary;
 	const struct sink sink = {text_write, out};
+	size_t kinds;
 	const struct errors_view_end end = {.errors = summary->result.errors,
 		.different = summary->result.different,
+		.suppressed = check_summary_suppressed(summary, &kinds),
 		.processes = summary->processes,
 		.undecided = summary->result.unchecked,
 		.ended = summary->result.ended};

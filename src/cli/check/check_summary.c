@@ -18,6 +18,8 @@ void check_summary_init(struct check_summary *summary)
 {
 	*summary = (struct check_summary){.processes = 0};
 	check_rows_init(&summary->rows);
+	kind_sums_init(&summary->all);
+	kind_sums_init(&summary->left);
 	text_init(&summary->doubts);
 }
 
@@ -26,6 +28,8 @@ void check_summary_deinit(struct check_summary *summary)
 	for (size_t i = 0; i < summary->rows.len; i++)
 		free(summary->rows.data[i].what);
 	check_rows_deinit(&summary->rows);
+	kind_sums_free(&summary->all);
+	kind_sums_free(&summary->left);
 	text_deinit(&summary->doubts);
 }
 
@@ -87,6 +91,16 @@ static void add_doubt(struct check_summary *summary, const struct model *model)
 	text_printf(&summary->doubts, " (%" PRIu32 "): %s\n", target->pid, doubt);
 }
 
+struct error *check_summary_add_all(struct check_summary *summary, const struct model *model)
+{
+	return kind_sums_add(&summary->all, model);
+}
+
+uint64_t check_summary_suppressed(const struct check_summary *summary, size_t *ret_kinds)
+{
+	return kind_sums_missing(&summary->all, &summary->left, ret_kinds);
+}
+
 struct error *check_summary_add(struct check_summary *summary, const struct model *model)
 {
 	size_t count;
@@ -102,6 +116,8 @@ struct error *check_summary_add(struct check_summary *summary, const struct mode
 		error = what.failed ? error_no_memory() : add_row(summary, &errors[i], what.data);
 	}
 	errors_view_places_close(places);
+	if (!error)
+		error = kind_sums_add(&summary->left, model);
 	add_coverage(summary, model_target(model)->exit_kind, model_check_coverage(model));
 	add_doubt(summary, model);
 	return error;
@@ -117,9 +133,21 @@ static int by_severity(const void *a, const void *b)
 	return strcmp(x->what, y->what);
 }
 
+/* "3 suppressed (2 kinds)" */
+static void add_suppressed(uint64_t times, size_t kinds, struct text *out)
+{
+	text_add_count(out, times);
+	text_printf(out, " suppressed (%zu kind%s)", kinds, kinds == 1 ? "" : "s");
+}
+
 static void add_heading(const struct check_summary *summary, struct text *out)
 {
-	if (!summary->result.errors) {
+	size_t kinds;
+	uint64_t suppressed = check_summary_suppressed(summary, &kinds);
+	if (!summary->result.errors && suppressed) {
+		text_add(out, "No errors but ");
+		add_suppressed(suppressed, kinds, out);
+	} else if (!summary->result.errors) {
 		text_add(out, summary->coverage.is_there ? "No errors were found"
 							 : "Nothing was checked");
 	} else {
@@ -127,6 +155,10 @@ static void add_heading(const struct check_summary *summary, struct text *out)
 		if (summary->rows.len != summary->result.errors)
 			text_printf(out, " at %zu place%s", summary->rows.len,
 				summary->rows.len == 1 ? "" : "s");
+		if (suppressed) {
+			text_add(out, " and ");
+			add_suppressed(suppressed, kinds, out);
+		}
 	}
 	if (summary->processes > 1) {
 		text_add(out, ", in ");

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "cli/check/check_printer.h"
+#include "cli/check/kind_sums.h"
 #include "model/errors.h"
 #include "model/model.h"
 
@@ -23,12 +24,20 @@ struct check_summary {
 	struct check_coverage coverage; /* of all processes, added up */
 	uint64_t processes;             /* that are in it */
 	struct text doubts;             /* lines: why errors may be missing */
+	struct kind_sums all, left;     /* errors with those that are suppressed, and without */
 };
 
 void check_summary_init(struct check_summary *summary);
 void check_summary_deinit(struct check_summary *summary);
 
-/* Adds a recording that is complete. */
+/* Adds the errors of a recording that is complete, before suppressions take some of them out. */
+struct error *check_summary_add_all(
+	struct check_summary *summary, const struct model *model) must_check_;
+
+/* Returns how many errors were suppressed. *ret_kinds: of how many kinds. */
+uint64_t check_summary_suppressed(const struct check_summary *summary, size_t *ret_kinds);
+
+/* Adds a recording that is complete, with the errors that are left in it. */
 struct error *check_summary_add(
 	struct check_summary *summary, const struct model *model) must_check_;
 

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "base/vec.h"
+#include "cli/check/kind_sums.h"
 #include "cli/setup/context.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
@@ -46,19 +47,12 @@ struct engine_file {
 };
 DEFINE_VEC(engine_files, struct engine_file)
 
-/* How many errors of a kind there were. */
-struct engine_kind {
-	char *name;
-	uint64_t errors;
-};
-DEFINE_VEC(engine_kinds, struct engine_kind)
-
 struct engine_errors {
 	const struct engine_errors_options *options;
 	struct engine_errors_options own;
 	struct engine_files files;
-	struct engine_kinds kinds;
-	uint64_t errors, times, leaks, suppressed;
+	struct kind_sums kinds;
+	uint64_t errors, leaks, suppressed;
 	pid_t first; /* the program's own process */
 };
 
@@ -116,9 +110,7 @@ void engine_errors_destroy(struct engine_errors *errors)
 {
 	if (!errors)
 		return;
-	for (size_t i = 0; i < errors->kinds.len; i++)
-		free(errors->kinds.data[i].name);
-	engine_kinds_deinit(&errors->kinds);
+	kind_sums_free(&errors->kinds);
 	engine_files_deinit(&errors->files);
 	free(errors);
 }
@@ -271,34 +263,15 @@ uint64_t engine_errors_count(const struct engine_errors *errors)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static struct error *count_kind(struct engine_errors *errors, const char *name)
-{
-	for (size_t i = 0; i < errors->kinds.len; i++)
-		if (!strcmp(errors->kinds.data[i].name, name)) {
-			errors->kinds.data[i].errors++;
-			return NULL;
-		}
-	struct engine_kind kind = {strdup(name), 1};
-	if (kind.name && engine_kinds_push(&errors->kinds, kind))
-		return NULL;
-	free(kind.name);
-	return error_no_memory();
-}
-
 static struct error *count_errors(struct engine_errors *errors, const struct model *model)
 {
 	size_t count, entries;
-	const struct program_error *rows = model_errors(model, &count);
 	const struct error_suppression *used = model_error_suppressions(model, &entries);
-	struct error *error = NULL;
-	for (size_t i = 0; i < count && !error; i++) {
-		errors->errors++;
-		errors->times += rows[i].count;
-		error = count_kind(errors, *rows[i].kind ? rows[i].kind : "error");
-	}
+	model_errors(model, &count);
+	errors->errors += count;
 	for (size_t i = 0; i < entries; i++)
 		errors->suppressed += used[i].count;
-	return error;
+	return kind_sums_add(&errors->kinds, model);
 }
 
 static struct error *show_leaks(struct engine_errors *errors, const struct model *model)
@@ -377,18 +350,16 @@ static void describe_errors(const struct engine_errors *errors)
 	if (errors->errors) {
 		text_add_counted(&text, errors->errors, "error", "errors");
 		text_add(&text, ", ");
-		text_add_counted(&text, errors->times, "time", "times");
+		text_add_counted(&text, kind_sums_times(&errors->kinds), "time", "times");
 		text_add(&text, ": ");
+		kind_sums_text(&errors->kinds, &text);
 	} else {
-		text_add(&text, "no errors");
+		text_add(&text, errors->suppressed ? "no errors but " : "no errors");
 	}
-	for (size_t i = 0; i < errors->kinds.len; i++) {
-		text_add(&text, i ? ", " : "");
-		text_add_count(&text, errors->kinds.data[i].errors);
-		text_add(&text, " ");
-		text_add_shown(&text, errors->kinds.data[i].name, SIZE_MAX);
-	}
-	if (errors->suppressed) {
+	if (errors->suppressed && !errors->errors) {
+		text_add_count(&text, errors->suppressed);
+		text_add(&text, " suppressed");
+	} else if (errors->suppressed) {
 		text_add(&text, "; ");
 		text_add_counted(
 			&text, errors->suppressed, "more was suppressed", "more were suppressed");

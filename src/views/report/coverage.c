@@ -35,7 +35,7 @@ static void add_limits(const struct check_coverage *coverage, bool as_words, str
 
 static void add_percent(uint64_t part, uint64_t all, struct text *out)
 {
-	uint64_t percent = all ? (uint64_t)((double)part / (double)all * 100) : 100;
+	uint64_t percent = (uint64_t)((double)part / (double)all * 100);
 	text_printf(out, part && !percent ? " (under 1 %%)" : " (%" PRIu64 " %%)", percent);
 }
 
@@ -45,8 +45,13 @@ static bool counts_blocks(const struct check_coverage *coverage)
 	return coverage->blocks || !coverage->stacks;
 }
 
-static void add_guarded(const struct check_coverage *coverage, struct text *out)
+/* "Guarded 3 of 4 blocks (75 %), 2 of 2 call stacks" */
+static void add_share(const struct check_coverage *coverage, struct text *out)
 {
+	if (!coverage->blocks && !coverage->stacks) {
+		text_add(out, "No block was allocated");
+		return;
+	}
 	text_add(out, "Guarded ");
 	if (counts_blocks(coverage)) {
 		text_add_count(out, coverage->guarded_blocks);
@@ -60,6 +65,11 @@ static void add_guarded(const struct check_coverage *coverage, struct text *out)
 	text_add_count(out, coverage->guarded_stacks);
 	text_add(out, " of ");
 	text_add_counted(out, coverage->stacks, "call stack", "call stacks");
+}
+
+static void add_guarded(const struct check_coverage *coverage, struct text *out)
+{
+	add_share(coverage, out);
 	text_printf(out, ", back-end %s, seed 0x%" PRIx64, coverage->backend, coverage->seed);
 	if (coverage->limits) {
 		text_add(out, "; limited by ");

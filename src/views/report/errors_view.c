@@ -207,6 +207,8 @@ static const struct table_type process_type = {.within = "process",
 static const struct column end_columns[] = {
 	COUNT_OF(errors_view_end, errors, "how often, in all processes"),
 	COUNT_OF(errors_view_end, different, "different ones of each process, added up"),
+	COUNT_OF(errors_view_end, suppressed,
+		"how often errors came that `--suppressions` leaves out of these figures"),
 	COUNT_OF(errors_view_end, processes, "that were looked at"),
 	COUNT_OF(errors_view_end, undecided, "of them, in which errors may be missing"),
 	FLAG_AS("ended_program", errors_view_end, ended,

@@ -76,6 +76,38 @@ def good_forms(folder):
 
 
 @TESTS.test
+def all_suppressed(folder):
+    """Where every error is suppressed the summary says how many these are, also as JSON; some are left where some are"""
+    program = guarded.TARGETS / "wrongs-O2"
+    known = folder / "known.supp"
+    arguments = ["--full", "--before=0", "--suppressions", known, "--error-exitcode=41", "--"]
+    known.write_text("{\nall writes\nMemcheck:Addr1\n...\nfun:main\n}\n{\nwrong frees\nMemcheck:Free\n...\nfun:main\n}\n")
+    ended = hw.run([hw.HEAPWISE, "check", *arguments, program, "free_twice"])
+    hw.need(ended.status == 0 and "No errors but " in ended.errors and " suppressed (1 kind)" in ended.errors, str(ended))
+    hw.need("No errors were found" not in ended.errors, str(ended))
+    ended = hw.run([hw.HEAPWISE, "check", "--json", *arguments, program, "free_twice"])
+    sums = json.loads(ended.errors.splitlines()[-1])["sums"]
+    wanted = sum(1 for _ in guarded.EXPECTED.finditer(ended.text))
+    hw.need(wanted and (sums["errors"], sums["suppressed"]) == (0, wanted), f"{wanted}: {sums}")
+    known.write_text("{\nno such\nMemcheck:Free\nfun:nowhere\n}\n")
+    ended = hw.run([hw.HEAPWISE, "check", *arguments, program, "free_twice"])
+    hw.need(ended.status == 41 and "suppressed" not in ended.errors, str(ended))
+
+
+@TESTS.test
+def no_block(folder):
+    """Of a program without a block that is said, and no share of nothing"""
+    source = folder / "nothing.c"
+    source.write_text("int main(void) { return 0; }\n")
+    program = folder / "nothing"
+    ended = hw.run([hw.need_program("gcc"), "-o", program, source])
+    hw.need(ended.status == 0, str(ended))
+    ended, document = check(folder, [program])
+    hw.need("0 of 0" not in ended.errors and "100 %" not in ended.errors, ended.errors)
+    hw.need(document["coverage"]["blocks"] == 0 and "No block was allocated" in ended.errors, ended.errors)
+
+
+@TESTS.test
 def first_error(folder):
     """With --errors=first the program ends at its first error, with --error-exitcode as its status"""
     arguments = [guarded.TARGETS / "wrongs-O2", "over_write_far"]
