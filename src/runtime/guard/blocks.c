@@ -40,11 +40,11 @@ static uint64_t key_of(uint32_t stack, struct guard_caller caller)
 	return stack ? stack : caller.pc << 16 ^ caller.sp;
 }
 
-static void *new_slot(
-	size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack, uint64_t key)
+static void *new_slot(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack,
+	uint64_t key, enum block_choice choice)
 {
 	uint64_t since = choice_clock();
-	void *block = slots_new(bytes, align, kind, stack);
+	void *block = slots_new(bytes, align, kind, stack, choice == CHOICE_FIRST);
 	choice_spent(since);
 	if (block)
 		choice_guarded(key, bytes);
@@ -58,8 +58,8 @@ static void *new_block(
 		signals_review();
 	uint32_t stack = guard_stack(caller);
 	uint64_t key = key_of(stack, caller);
-	void *block =
-		choice_is_guarded(key, bytes) ? new_slot(bytes, align, kind, stack, key) : NULL;
+	enum block_choice choice = choice_of(key, bytes);
+	void *block = rt_unlikely(choice) ? new_slot(bytes, align, kind, stack, key, choice) : NULL;
 	if (rt_likely(!block)) {
 		block = plain_new(bytes, align, kind, stack, kind == HW_CALLOC);
 		note_largest(block ? bytes : 0);

@@ -159,27 +159,29 @@ static bool draw(struct drawn *d, uint64_t key, uint32_t n)
 	return !(random >> 32 & (period - 1));
 }
 
-static __attribute__((noinline)) bool choose(struct drawn *d, uint64_t key, size_t bytes)
+static __attribute__((noinline)) enum block_choice choose(
+	struct drawn *d, uint64_t key, size_t bytes)
 {
 	struct stack_count *c = find_stack(key);
 	if (rt_unlikely(!c)) {
 		sums_add_uncounted();
-		return guard_settings.full;
+		return guard_settings.full ? CHOICE_GUARDED : CHOICE_PLAIN;
 	}
 	bool is_due = d->key == key;
 	uint32_t n = __atomic_load_n(&c->blocks, __ATOMIC_RELAXED) + (is_due ? d->passed : 0);
 	__atomic_store_n(&c->blocks, n + 1, __ATOMIC_RELAXED);
-	if (rt_unlikely(guard_settings.full))
-		return true;
-	return (draw(d, key, n) || is_due) && budget_allows(bytes, n);
+	if (rt_likely(!guard_settings.full) &&
+		!((draw(d, key, n) || is_due) && budget_allows(bytes, n)))
+		return CHOICE_PLAIN;
+	return n ? CHOICE_GUARDED : CHOICE_FIRST;
 }
 
-bool choice_is_guarded(uint64_t key, size_t bytes)
+enum block_choice choice_of(uint64_t key, size_t bytes)
 {
 	struct drawn *d = drawn_of(key = key ? key : 1);
 	if (rt_likely(d->key == key && d->passed < d->passes)) {
 		d->passed++;
-		return false;
+		return CHOICE_PLAIN;
 	}
 	return choose(d, key, bytes);
 }

@@ -15,8 +15,14 @@
 
 #include "runtime/guard/guard.h"
 
-/* Counts an allocation of the call stack `key`, and says whether it is to be guarded. */
-bool choice_is_guarded(uint64_t key, size_t bytes);
+enum block_choice {
+	CHOICE_PLAIN = 0, /* not guarded */
+	CHOICE_GUARDED = 1,
+	CHOICE_FIRST = 2, /* guarded, and the first block of its call stack */
+};
+
+/* Counts an allocation of the call stack `key`, and says what it is to be. */
+enum block_choice choice_of(uint64_t key, size_t bytes);
 
 /* Around the work of guarding a block: the first returns what the second is given. */
 uint64_t choice_clock(void);

@@ -167,9 +167,12 @@ static void fill_slack(const struct guard_slot *slot)
 	guard_fill((void *)(slot->start + slot->bytes), SLACK_CANARY, slack_after(slot, at));
 }
 
-static bool is_wanted_before(uint64_t page)
+/* Far more accesses are wrong after a block than before it, and of most call stacks there is one
+ * block: that has the inaccessible page after it, unless all are to have it before. */
+static bool is_wanted_before(uint64_t page, bool is_first)
 {
-	return guard_random(page) % 100 < guard_settings.before;
+	uint64_t percent = guard_settings.before;
+	return guard_random(page) % 100 < percent && (!is_first || percent == 100);
 }
 
 static void note_pages(uint64_t first, uint64_t pages)
@@ -178,7 +181,7 @@ static void note_pages(uint64_t first, uint64_t pages)
 		page_slots[first + i] = (uint32_t)(first + 1);
 }
 
-void *slots_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack)
+void *slots_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack, bool is_first)
 {
 	if (__atomic_load_n(&stopped, __ATOMIC_RELAXED) || bytes > SLOT_MOST ||
 		align > ALIGN_MOST || sys_no_calls())
@@ -193,7 +196,7 @@ void *slots_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t st
 	if (!backend_give(at, pages))
 		return NULL;
 	struct guard_slot *slot = &slots[first / 2];
-	bool before = is_wanted_before(first);
+	bool before = is_wanted_before(first, is_first);
 	*slot = (struct guard_slot){
 		.start = place_block(at, pages << GUARD_PAGE_SHIFT, bytes, align, before),
 		.bytes = bytes,

@@ -49,8 +49,9 @@ static inline bool slots_have(uint64_t address)
 	return address - slots_base < slots_end - slots_base;
 }
 
-/* Allocates a guarded block, with zeros; NULL: not guarded, which says nothing about memory. */
-void *slots_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack);
+/* Allocates a guarded block, with zeros; NULL: not guarded, which says nothing about memory.
+ * is_first: of its call stack. */
+void *slots_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t stack, bool is_first);
 
 /* The slot that an address in the reservation is in, or whose guard; NULL: none. */
 struct guard_slot *slots_find(uint64_t address);

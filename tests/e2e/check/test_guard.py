@@ -54,6 +54,16 @@ for name in BACKENDS:
     TESTS.add(f"So they are where {name} guards the first blocks of each call stack", lambda _, name=name: by_stack(name))
 
 
+@TESTS.test
+def first_block(_):
+    """The first block of a call stack has the inaccessible page after it, whatever is chosen for others"""
+    for seed in range(1, 41):
+        for options in ("full=1,", ""):
+            ended, reports = guarded.LAUNCHER.run([guarded.TARGETS / "wrongs-O2", "over_write_far"], f"{options}seed={seed:x}")
+            first = guarded.key_of(next(guarded.EXPECTED.finditer(ended.text)))
+            hw.need(reports and guarded.key_of(reports[0]) == first, f"{options}{seed:x}: {first}, found {reports[:1]}; {ended}")
+
+
 def harmless(backend):
     guarded.need_backend(backend)
     program = guarded.TARGETS / "hostile-O2"
