@@ -220,6 +220,7 @@ HOOK void heapwise_rt_pool_alloc(void *pool, void *block, size_t size)
 	struct rt_caller c = RT_CALLER();
 	if (!block || rt_passes(size) || rt_here.ignores)
 		return;
+	rt_mode_look(true);
 	if (rt_mode != RT_MODE_EXACT && !rt_sampling_records(rt_pool_block(block), size))
 		return;
 	note_own_blocks();
@@ -235,6 +236,7 @@ HOOK void heapwise_rt_pool_free(void *pool, void *block)
 	struct rt_caller c = RT_CALLER();
 	if (!block || rt_passes_free(rt_pool_block(block)))
 		return;
+	rt_mode_look(true);
 	if (rt_mode != RT_MODE_EXACT && !rt_sampling_records_free(rt_pool_block(block)))
 		return;
 	rt_event_pool(

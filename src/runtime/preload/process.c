@@ -227,6 +227,8 @@ static void process_fill(struct rt_process *p)
 	rt_mappings_prepare(p);
 	if (!p->shm->sample_bytes)
 		rt_frees_prepare(p->shm->free_stacks);
+	else
+		rt_frees_end(); /* a child's parent may have examined them */
 	rt_solo_prepare(p);
 	rt_walk_init(&p->shared.walk, p->shared_frames, NULL);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, ring_words(p, HW_RING_SHARED), 0);

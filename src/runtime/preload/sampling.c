@@ -13,6 +13,7 @@ static const uint32_t no_changes;
 const uint32_t *rt_changes = &no_changes;
 
 static uint64_t mean_bytes, seed, seeds_given;
+static uint32_t mean_changes; /* the number of changes that mean_bytes is of */
 bool rt_without_heap;
 
 /*
@@ -26,11 +27,12 @@ bool rt_without_heap;
 RT_PROBE_DEFINE(otel_memory, alloc);
 RT_PROBE_DEFINE(otel_memory, free);
 
-/* What the mode is now, as the shared memory says. */
-static void read_mode(const struct rt_process *p)
+/* What the mode is now, as the shared memory says, after so many changes. */
+static void read_mode(const struct rt_process *p, uint32_t changes)
 {
 	uint64_t mean = __atomic_load_n(&p->shm->sample_bytes, __ATOMIC_RELAXED);
 	__atomic_store_n(&mean_bytes, mean, __ATOMIC_RELAXED);
+	__atomic_store_n(&mean_changes, changes, __ATOMIC_RELAXED);
 	__atomic_store_n(
 		&seed, __atomic_load_n(&p->shm->sample_seed, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	__atomic_store_n(&seeds_given, 0, __ATOMIC_RELAXED);
@@ -46,8 +48,9 @@ static void forget_distance(struct rt_here *here)
 void rt_sampling_prepare(struct rt_process *p, const struct hw_shm *head)
 {
 	struct rt_here *here = &rt_here;
-	/* A child begins with what its parent had, which may have changed since. */
-	if (here->changes || mean_bytes != p->shm->sample_bytes)
+	/* A child's first thread has its parent's distance, which goes on if the mean is the same:
+	 * another one, drawn when this one has come to its end, would pass over a sample. */
+	if (here->changes != mean_changes || mean_bytes != p->shm->sample_bytes)
 		forget_distance(here);
 	here->changes = p->mode_changes = 0;
 	__atomic_store_n(&rt_changes, &head->mode_changes, __ATOMIC_RELEASE);
@@ -58,7 +61,7 @@ void rt_sampling_prepare(struct rt_process *p, const struct hw_shm *head)
 	}
 	if (p->shm->sample_bytes)
 		rt_sampler_prepare(&p->sampler, rt_filter, rt_memory_places());
-	read_mode(p);
+	read_mode(p, 0);
 }
 
 /*
@@ -66,7 +69,7 @@ void rt_sampling_prepare(struct rt_process *p, const struct hw_shm *head)
  * new mode. Samples of a sampled mode before stay in the table: their frees are recorded, of blocks
  * that are not known. A recorder that stops and starts goes on in other words: rt_stopped().
  */
-static void change_mode(struct rt_process *p)
+static void change_mode(struct rt_process *p, uint32_t changes)
 {
 	if (!p->shm->sample_bytes) {
 		rt_frees_prepare(false);
@@ -77,7 +80,7 @@ static void change_mode(struct rt_process *p)
 		rt_sampler_clear(&p->sampler);
 	}
 	__atomic_store_n(&p->shm->longest_wait_ns, 0, __ATOMIC_RELAXED);
-	read_mode(p);
+	read_mode(p, changes);
 }
 
 /* False: this thread is doing it already, below a handler, or the lock can't be had. */
@@ -88,7 +91,7 @@ static bool follow_change(struct rt_process *p, uint32_t changes)
 	if (!rt_lock_try(&p->sampler.lock))
 		return false;
 	if (p->mode_changes < changes) {
-		change_mode(p);
+		change_mode(p, changes);
 		__atomic_store_n(&p->mode_changes, changes, __ATOMIC_RELEASE);
 	}
 	rt_unlock(&p->sampler.lock);

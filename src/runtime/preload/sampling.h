@@ -41,22 +41,27 @@ extern uint64_t rt_filter[RT_FILTER_WORDS];
 /* No block is a sample, now and in forked children: only mappings, or errors, are recorded. */
 extern bool rt_without_heap;
 
-/* The present number of changes of the mode; of a process that is not recorded, or a forked child
- * until it is, any number that stays. Never NULL. */
+/* The present number of changes of the mode; of a forked child until it is recorded its parent's,
+ * of a process that is not recorded any. Never NULL. */
 extern const uint32_t *rt_changes;
 
 /* Does what rt_mode_look() does if there is anything new. */
 uint32_t rt_mode_adopt(bool begins);
 
 /*
- * Looks whether the mode has changed, before the thread decides about an event. begins: if it has
- * since the process was forked, its own recording begins first. Returns the number of changes that
- * the event is decided by. Async-signal-safe.
+ * Looks whether the mode has changed, before the thread decides about an event. begins: if the
+ * process's own recording has not begun, it does first. A forked child has its parent's mode and
+ * number until then, and what was decided by these must not get into a recording that has others:
+ * such a child is known by its threads having no rings. Returns the number of changes that the
+ * event is decided by. Async-signal-safe.
  */
 static inline uint32_t rt_mode_look(bool begins)
 {
+	const struct rt_here *here = &rt_here;
 	uint32_t now = __atomic_load_n(rt_changes, __ATOMIC_ACQUIRE);
-	return rt_likely(now == rt_here.changes) ? now : rt_mode_adopt(begins);
+	return rt_likely(now == here->changes && (!begins || here->thread->ring))
+		       ? now
+		       : rt_mode_adopt(begins);
 }
 
 /* Returns whether an allocation is not sampled and needs no event; called before it. If the mode

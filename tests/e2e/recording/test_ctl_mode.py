@@ -218,6 +218,28 @@ def children(folder):
 
 
 @TESTS.test
+def children_of_changed(folder):
+    """A child whose parent's mode was changed: all that it does is in its recording, in both modes and after any change"""
+    for start, modes in (("exact", ["sample:1"]), ("sample:1M", ["exact", "sample:1"]), ("sample:1", ["exact"]),
+                         ("exact", ["sample:1M", "sample:1"])):
+        place = folder / "-".join([start, *modes]).replace(":", "")
+        place.mkdir()
+        with told(place, "-q", "--mode", start, program=TARGET) as target:
+            target.tell("alone", 10)
+            parts = set()
+            for mode in modes:
+                parts |= set(change(target, mode))
+                target.tell("alone", 200)
+            hw.need(target.tell("fork", 25) == 0, "the child's status")
+        found = [path for path in place.glob("x.*.hpw") if path not in parts]
+        hw.need(len(found) == 1, f"{place.name}: {found}")
+        report = sites(found[0])
+        need_sound(report, modes[-1].partition(":")[0])
+        hw.need(of_site(report, "live_blocks", WORKED) == 25, f"{place.name}: {of_site(report, 'live_blocks', WORKED)} blocks")
+        hw.need(freed(report, BRIEF) == 25, f"{place.name}: what it freed")
+
+
+@TESTS.test
 def child_from_before(folder):
     """A child that was forked before a change, and allocates first after it, is recorded in the new mode"""
     for options, mode in ((("--mode", "sample:1M"), "exact"), ((), "sample:1")):
