@@ -352,6 +352,8 @@ enum hpw_summary_key {
 	HPW_SUM_STOPPED_NS = 81,
 	HPW_SUM_STOPPED_FREES = 82,
 	HPW_SUM_STOPPED_AT_END = 83, /* 1: it had not */
+	/* With HPW_TARGET_MODE_CHANGES: events at the change that neither recording has. */
+	HPW_SUM_CHANGE_MISSED = 84,
 };
 
 /* Why an event is not in the recording. */

@@ -62,8 +62,10 @@ struct hw_reply {
 	uint32_t busy;  /* HW_ASK_BLOCKS, if not ok: a thread is in an event */
 	uint32_t error; /* if not ok: an errno for it */
 	uint32_t reserved;
-	uint64_t time_ns; /* HW_ASK_MARK, HW_ASK_DUMP: since the recording began */
-	uint64_t blocks;  /* HW_ASK_BLOCKS: number of struct hw_live_block in the pipe */
+	/* HW_ASK_MARK, HW_ASK_DUMP: since the recording began. HW_ASK_MODE: until the recording
+	 * before had all that it has, since that began; if the mode stays: as of a mark. */
+	uint64_t time_ns;
+	uint64_t blocks; /* HW_ASK_BLOCKS: number of struct hw_live_block in the pipe */
 	/* The file that has the result, as the collector sees it. HW_ASK_LEAKS, HW_ASK_MARK,
 	 * HW_ASK_BLOCKS, HW_ASK_MODE: the recording. HW_ASK_DUMP: the dump, "" if it is in the
 	 * descriptor. */

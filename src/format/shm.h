@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 17u
+#define HW_SHM_VERSION 18u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -264,6 +264,9 @@ struct hw_shm {
 	uint32_t ring_wanted; /* 1: all rings are taken, perhaps by threads that have ended; the
 				 collector clears it, looks, and counts in `rings_freed` */
 	uint64_t lost[HW_LOST_REASONS]; /* events dropped so far */
+	/* Events that were decided by a number of changes of the mode (mode_changes) when their
+	 * ring had gone on to a later one already: dropped. */
+	uint64_t change_missed;
 	uint64_t stacks_full;
 	uint64_t
 		stalled_at; /* progress + 1 when waiting for the collector was given up; 0: never */

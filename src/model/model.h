@@ -195,8 +195,9 @@ struct recording {
 	bool stopped_at_end;
 	/* The mode of the process had been changed so often before: the recording goes on after
 	 * that of `earlier_file` (a name without a folder; NULL: not known), and what was live
-	 * there is not known. `changed_at_end`: the process went on in yet another one. */
-	uint64_t mode_changes;
+	 * there is not known. `change_missed` events of the moment of the change are in neither.
+	 * `changed_at_end`: the process went on in yet another one. */
+	uint64_t mode_changes, change_missed;
 	const char *earlier_file;
 	bool changed_at_end;
 	/* Of a dump: why it was written, "it was requested"; NULL: it is none. */

@@ -199,6 +199,14 @@ static void add_changes(const struct model *model, struct text *text)
 			text_add(text, " of such blocks that were seen");
 		}
 		text_add(text, ".\n");
+		if (recording->change_missed) {
+			text_add_counted(text, recording->change_missed, "event", "events");
+			text_add(text, recording->change_missed == 1 ? " that a thread was"
+								     : " that threads were");
+			text_add(text, " about to record at that moment ");
+			text_add(text, recording->change_missed == 1 ? "is" : "are");
+			text_add(text, " in neither recording.\n");
+		}
 	}
 	if (recording->changed_at_end)
 		text_add(text, "The mode was changed at the end of this recording: the program "

@@ -22,6 +22,8 @@
 	"; start the program in that mode ('heapwise run --mode', 'heapwise env --mode'), or use " \
 	"'heapwise ctl PID stop' and 'start'"
 #define LATER "; try again"
+/* So often others' rings are looked at while one process's are emptied. */
+#define OTHERS_NS 5000000u
 
 const char *collector_mode_name(const struct mode *mode)
 {
@@ -170,8 +172,27 @@ static void introduce_next(struct collector *c, struct tracked_process *s)
 	collector_renew_distances(s);
 }
 
-static struct error *change_mode(
-	struct collector *c, struct tracked_process *s, const struct changed_mode *wanted)
+/* The rings of the other processes wait meanwhile. */
+struct others {
+	struct collector *c;
+	const struct tracked_process *but;
+	uint64_t done_ns;
+};
+
+static void go_on_with_others(void *context)
+{
+	struct others *others = context;
+	uint64_t now = clock_pair_now().ns;
+	if (now - others->done_ns < OTHERS_NS)
+		return;
+	collector_go_on_meanwhile(others->c, others->but);
+	others->done_ns = clock_pair_now().ns;
+}
+
+/* *ret_ns: how long the recording that is completed had gone on. */
+static struct error *change_mode(struct collector *c, struct tracked_process *s,
+	const struct changed_mode *wanted, const struct recorder_meanwhile *meanwhile,
+	uint64_t *ret_ns)
 {
 	char before[TRACKED_FILE_MAX], next_file[TRACKED_FILE_MAX];
 	struct recorder *next;
@@ -180,7 +201,8 @@ static struct error *change_mode(
 	struct error *error = create_next(c, s, wanted, &next);
 	if (error)
 		return error;
-	recorder_hand_over(s->recorder, next);
+	recorder_hand_over(s->recorder, next, meanwhile);
+	*ret_ns = s->recorder->cut.at.ns - s->recorder->began.ns;
 	s->mode = *wanted;
 	/* The recording that is completed goes by its own name. */
 	memcpy(next_file, s->file, sizeof(next_file));
@@ -216,9 +238,11 @@ void collector_change_mode(
 	reply = (struct hw_reply){.ok = 1, .error = EIO};
 	reply.time_ns = clock_pair_now().ns - s->recorder->began.ns;
 	struct error *error = NULL;
+	struct others others = {.c = c, .but = s};
+	const struct recorder_meanwhile meanwhile = {go_on_with_others, &others};
 	if (!is_same_mode(&s->recorder->mode, &wanted)) {
 		const char *why = find_refusal(c, s, caller, &wanted);
-		if (!why && !recorder_take_all(s->recorder))
+		if (!why && !recorder_take_all(s->recorder, &meanwhile))
 			why = "the recorder does not catch up with what the program does: try "
 			      "again when it does less";
 		if (why) {
@@ -227,7 +251,7 @@ void collector_change_mode(
 		}
 		snprintf(reply.message, sizeof(reply.message), "%.*s", NAME_MAX,
 			path_last_part(s->file));
-		error = change_mode(c, s, &wanted);
+		error = change_mode(c, s, &wanted, &meanwhile, &reply.time_ns);
 	}
 	reply.ok = !error;
 	snprintf(reply.file, sizeof(reply.file), "%s", s->file);

@@ -48,6 +48,8 @@ struct event_look {
 	uint32_t tid;        /* of the thread; 0: not known yet */
 	uint64_t began;      /* the thread's first word, if words before are to be passed over */
 	bool is_past;        /* it has only words of a recording before this one */
+	bool is_over; /* what comes to it is of the recording after this one: `head` is the end of
+			 this one's words, and `generation` not theirs */
 };
 
 /* A realloc that a lane's thread is in the middle of. */
@@ -85,6 +87,7 @@ struct event_code {
 /* What a source says of all that it has brought so far, besides the events. */
 struct event_report {
 	uint64_t lost[HW_LOST_REASONS]; /* events that were dropped, those of HW_R_LOST included */
+	uint64_t change_missed;         /* events dropped at changes of the mode */
 	uint64_t stacks_full;           /* events whose stack did not fit the table of nodes */
 	uint64_t lost_notices;          /* programs that were started and could not be reported */
 	uint64_t longest_wait_ns, wait_ns; /* of threads for the recorder */

@@ -96,6 +96,33 @@ static inline struct record read_record(const struct merge_lane *lane, uint64_t 
 	return r;
 }
 
+static inline bool is_call(uint32_t op)
+{
+	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_ANNOTATION &&
+	       op != HW_R_MARK && op != HW_R_MAP && op != HW_R_UNMAP && op != HW_R_ERROR;
+}
+
+/* Whether a record is not an event itself: peek_record() passes over it. */
+static inline bool is_beside(uint32_t op)
+{
+	return op == HW_R_PAD || op == HW_R_TIME || op == HW_R_STACK || op == HW_R_FOREIGN;
+}
+
+uint64_t lane_pass_words(struct merge_lane *lane, uint64_t until)
+{
+	uint64_t calls = 0, at = lane->tail;
+	bool makes_sense = until - at <= lane->words;
+	lane->head = until;
+	while (makes_sense && at != until) {
+		struct record r = read_record(lane, at);
+		makes_sense = r.words;
+		calls += makes_sense && is_call(r.op) && !is_beside(r.op);
+		at += r.words;
+	}
+	lane->tail = until;
+	return calls + !makes_sense;
+}
+
 /* A thread of that id begins: another one that had it has ended by then. */
 static uint32_t thread_begin(struct merge *merge, uint32_t tid, uint32_t lane, uint64_t stamp)
 {
@@ -144,12 +171,6 @@ inline uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64
 	if (lane->thread == MERGE_NO_THREAD)
 		lane->thread = own_thread(merge, lane, stamp);
 	return lane->thread;
-}
-
-static inline bool is_call(uint32_t op)
-{
-	return op != HW_R_LOST && op != HW_R_FORK && op != HW_R_MOVING && op != HW_R_ANNOTATION &&
-	       op != HW_R_MARK && op != HW_R_MAP && op != HW_R_UNMAP && op != HW_R_ERROR;
 }
 
 /* Of a mark that the program has set. The name is hostile input: it ends at the first NUL. */

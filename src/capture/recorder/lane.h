@@ -34,6 +34,10 @@ uint32_t lane_thread(struct merge *merge, struct merge_lane *lane, uint64_t stam
 /* Gives the room of the words that were taken back to the thread. */
 void lane_give_room(struct merge *merge, struct merge_lane *lane);
 
+/* Passes over all words before `until`. Returns how many events they were; what makes no sense
+ * counts as one. */
+uint64_t lane_pass_words(struct merge_lane *lane, uint64_t until);
+
 /* Gives the lane up: what it has left is nonsense. */
 void lane_break(struct merge *merge, struct merge_lane *lane);
 

@@ -68,24 +68,49 @@ void merge_go_on(struct merge *merge, const struct merge *before)
 }
 
 /* A new thread has words from `began` on. What is before, if anything, is not to be delivered. */
-static void lane_pass_over(struct merge_lane *lane, uint64_t began, uint64_t *head)
+static void lane_pass_over(
+	struct merge *merge, struct merge_lane *lane, uint64_t began, uint64_t *head)
 {
 	if (began - lane->tail > lane->words || *head - lane->tail > lane->words)
 		return; /* nonsense, of which the lane breaks */
-	lane->tail = began;
+	merge->missed += lane_pass_words(lane, began);
 	/* It was looked at before that was said. */
 	if ((int64_t)(*head - began) < 0)
 		*head = began;
 }
 
 /* All that is in the lane is of a recording before. What comes to this one comes later. */
-static void lane_pass_by(struct merge_lane *lane, const struct event_look *look, uint64_t idle)
+static void lane_pass_by(
+	struct merge *merge, struct merge_lane *lane, const struct event_look *look, uint64_t idle)
 {
 	lane->tid = look->tid;
 	lane->thread = MERGE_NO_THREAD;
-	lane->tail = lane->head = look->head;
+	merge->missed += lane_pass_words(lane, look->head);
 	lane->busy_seen = 0;
 	lane->bound = idle;
+}
+
+/* The lane goes on in the recording after this one. Its words until then may be of a thread that
+ * was not seen before. */
+static void lane_near_end(struct merge_lane *lane, struct event_look *look)
+{
+	uint32_t generation = lane->generation;
+	if (!lane->shared && lane->tid != look->tid)
+		lane_renew(lane, look);
+	lane->generation = look->generation = generation;
+}
+
+bool merge_has_settled(const struct merge *merge)
+{
+	struct event_source *source = merge->source;
+	struct event_look look;
+	for (uint32_t i = 0; i < source->lanes + source->has_shared; i++) {
+		const struct merge_lane *lane = &merge->lanes[i];
+		if (source->ops->look(source, i, &look) && !lane->broken &&
+			(look.busy || look.head != lane->tail))
+			return false;
+	}
+	return true;
 }
 
 /* What is not to be seen at `now` has a later stamp than this. */
@@ -106,12 +131,14 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 	if (merge->limits && (int64_t)(head - merge->limits[lane->number]) > 0)
 		head = merge->limits[lane->number];
 	if (look.is_past) {
-		lane_pass_by(lane, &look, last ? UINT64_MAX : merge_idle(merge, now));
+		lane_pass_by(merge, lane, &look, last ? UINT64_MAX : merge_idle(merge, now));
 		return;
 	}
+	if (look.is_over)
+		lane_near_end(lane, &look);
 	if (look.generation != lane->generation) {
 		lane_renew(lane, &look);
-		lane_pass_over(lane, look.began, &head);
+		lane_pass_over(merge, lane, look.began, &head);
 	}
 	if (head - lane->tail > lane->words) {
 		lane->head = head;

@@ -171,6 +171,7 @@ struct merge {
 	uint64_t damaged;             /* lanes given up */
 	uint64_t events;              /* records taken; a realloc is one */
 	uint64_t dropped;             /* of these, dropped because their thread is unknown */
+	uint64_t missed;              /* events passed over, of a mode that was over: not taken */
 	struct merge_threads threads; /* by thread id */
 	const uint64_t *limits;       /* of each lane's head, for merge_pass_until(); else NULL */
 	uint64_t idle_since;          /* see merge_idle_since() */
@@ -187,6 +188,11 @@ void merge_deinit(struct merge *merge);
 
 /* Goes on over the rings that another merge has taken words of so far, which takes no more. */
 void merge_go_on(struct merge *merge, const struct merge *before);
+
+/* Returns whether no more is to come, and nothing is left, from threads that have seen that the
+ * mode was changed, and from those that rest: after a pass. One that is between its look at the
+ * mode and its event seems to rest. */
+bool merge_has_settled(const struct merge *merge);
 
 /*
  * One pass over the lanes. last: the process is gone, take everything. Returns the words taken.

@@ -207,23 +207,25 @@ uint64_t recorder_drain(struct recorder *recorder)
 }
 
 /* Returns whether all before `stamp` was taken, within `most_ns`. */
-static bool drain_within(struct recorder *r, uint64_t stamp, uint64_t most_ns)
+static bool drain_within(struct recorder *r, uint64_t stamp, uint64_t most_ns,
+	const struct recorder_meanwhile *meanwhile)
 {
-	uint64_t began = clock_pair_now().ns;
-	do
+	uint64_t began = recorder_now(r).ns;
+	do {
 		recorder_drain(r);
-	while (r->merge.delivered_until < stamp && clock_pair_now().ns - began < most_ns);
+		recorder_do_meanwhile(meanwhile);
+	} while (r->merge.delivered_until < stamp && recorder_now(r).ns - began < most_ns);
 	return r->merge.delivered_until >= stamp;
 }
 
 void recorder_drain_until(struct recorder *r, uint64_t stamp)
 {
-	drain_within(r, stamp, MARK_WAIT_NS);
+	drain_within(r, stamp, MARK_WAIT_NS, NULL);
 }
 
-bool recorder_take_all(struct recorder *r)
+bool recorder_take_all(struct recorder *r, const struct recorder_meanwhile *meanwhile)
 {
-	return drain_within(r, recorder_now(r).tsc, TAKE_ALL_NS);
+	return drain_within(r, recorder_now(r).tsc, TAKE_ALL_NS, meanwhile);
 }
 
 uint32_t recorder_any_thread(const struct recorder *r)

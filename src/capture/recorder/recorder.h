@@ -106,6 +106,10 @@ struct recorder {
 		struct event_report report;
 		uint64_t instructions;
 	} cut;
+	/* The mode has been changed, and threads' last events are coming. A block may be given out
+	 * again by one that was resizing a block meanwhile, and its free be of the next recording.
+	 */
+	bool is_over;
 	struct event_report earlier; /* what is not its own, but of a recording before */
 	uint64_t flushed_ns, flush_pause_ns;
 	uint64_t resident_bytes; /* of the process, as hw_status_resident(), about a second ago */
@@ -189,17 +193,26 @@ struct recorder_totals {
 struct error *recorder_create(const struct recorder_start *start, struct recorder **ret);
 void recorder_destroy(struct recorder *recorder);
 
+/* What a recorder calls again and again during work that may take seconds: the rings of other
+ * processes fill meanwhile. */
+struct recorder_meanwhile {
+	void (*go_on)(void *context);
+	void *context;
+};
+
 /*
- * Changes the mode of the process: `recorder` takes what happened so far and is ready to be
- * finished, with HPW_EXIT_MODE; `next`, which was created with it as `before`, is of what the
- * process's threads decide once they have seen that. Both are the caller's; the process is not
- * stopped. What threads are in the middle of, and do before they have seen it, is in neither.
+ * Changes the mode of the process: `next`, which was created with `recorder` as `before`, is of
+ * what the process's threads decide once they have seen that; `recorder` takes what they did
+ * before, and is ready to be finished, with HPW_EXIT_MODE. Both are the caller's; the process is
+ * not stopped. Events of threads that have decided, but not begun, when `recorder` has taken all
+ * are in neither, and counted in `next`. Takes seconds at most. `meanwhile`: NULL: nothing.
  */
-void recorder_hand_over(struct recorder *recorder, struct recorder *next);
+void recorder_hand_over(struct recorder *recorder, struct recorder *next,
+	const struct recorder_meanwhile *meanwhile);
 
 /* Takes all that has happened so far, which may take seconds where threads fill their rings.
- * Returns false if that did not come to an end in time. */
-bool recorder_take_all(struct recorder *r);
+ * `meanwhile`: NULL: nothing. Returns false if that did not come to an end in time. */
+bool recorder_take_all(struct recorder *r, const struct recorder_meanwhile *meanwhile);
 
 /* Drains the rings; returns the number of words taken. */
 uint64_t recorder_drain(struct recorder *recorder);

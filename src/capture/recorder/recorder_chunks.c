@@ -144,6 +144,7 @@ struct event_report recorder_report(const struct recorder *r)
 		report.lost[HW_LOST_STALLED] = r->tally.lost;
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
 		report.lost[why] -= min(report.lost[why], r->earlier.lost[why]);
+	report.change_missed -= min(report.change_missed, r->earlier.change_missed);
 	report.stacks_full -= min(report.stacks_full, r->earlier.stacks_full);
 	report.lost_notices -= min(report.lost_notices, r->earlier.lost_notices);
 	return report;
@@ -170,6 +171,7 @@ struct footer_summary recorder_write_counters(struct recorder *r, const struct r
 		.stops = r->stop_count,
 		.stopped_ns = recorder_stopped_ns(r),
 		.stopped_frees = r->stopped_frees,
+		.change_missed = r->merge.missed + report.change_missed,
 		.stopped = r->stopped,
 		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
 			[HPW_LOST_DAMAGED] = r->merge.damaged + report.damaged,

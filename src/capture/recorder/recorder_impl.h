@@ -61,6 +61,12 @@ static inline bool recorder_has_unseen(const struct recorder *r)
 {
 	return r->stop_count || r->goes_on || (r->shm && r->shm->notes & HW_NOTE_IGNORES);
 }
+/* Does what is to be done while a recorder has long work. */
+static inline void recorder_do_meanwhile(const struct recorder_meanwhile *meanwhile)
+{
+	if (meanwhile && meanwhile->go_on)
+		meanwhile->go_on(meanwhile->context);
+}
 /* Takes off the sums what they were at the last reset: for a copy that writes a dump. */
 void recorder_take_off_sums(struct recorder *r);
 /* When that was, ns since the recording began; 0: never. */

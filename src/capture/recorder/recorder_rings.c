@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The memory that the target and its recorder share, and how one recorder hands it over to another.
  */
+#include "base/util.h"
 #include "capture/recorder/instructions.h"
 #include "capture/recorder/recorder_impl.h"
 #include "capture/shared_memory.h"
@@ -9,6 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+
+/* So long a thread that is in an event may take to end it after the mode was changed: a processor
+ * that hundreds of threads share comes back to it within that time. */
+#define SETTLE_NS 2000000000ull
 
 /* The collector has raised its own limit as far as it may. */
 static struct error *rings_refused(int why)
@@ -83,15 +88,18 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 /*
  * A change of the mode: one recording ends, and another one goes on over the same rings.
  *
- *     first    ▓▓▓▓▓▓▓▓▓▓▓▓│              ▓ taken
- *                          │░░░░          ░ of threads that have not seen the change: passed over
- *     next                      ▓▓▓▓▓▓▓
+ *               published   cut
+ *     thread 1  ▓▓▓▓▓▓▓│▒▒▒▒▒▒▒▒▒▒        ▓ taken by the first recording, which goes on until
+ *     thread 2  ▓▓▓▓▓▓▓│▓▓▓▒▒▒▒▒▒▒          each thread has seen the change or rests
+ *     thread 3  ▓▓▓    │      ░▒▒▒        ▒ waits in the ring, and is taken by the next one
+ *                                         ░ passed over, and counted
  *
- * The first is cut at a stamp up to which all is known, so that it has nothing whose cause it
- * lacks. Only then the change is published: what a thread does after it has seen it is later than
- * the cut, also if it still writes as of before (runtime/preload/sampling.h). A block of the new
- * mode was given out by a thread that had seen the change, so that the thread that frees it sees it
- * too.
+ * A thread that has seen the change goes on in a new generation of its ring
+ * (runtime/preload/sampling.h), so that it is plain which words are whose. A block of the new mode
+ * was given out by a thread that had seen the change, so that the thread that frees it sees it too:
+ * the first recording has nothing whose cause it lacks. Only a thread that had looked at the mode
+ * already and had not begun its event when the first was cut, or one with so few events that it
+ * does not look each time, leaves events that are in neither.
  */
 static void publish_mode(const struct recorder *next)
 {
@@ -109,21 +117,53 @@ static struct event_report report_of_all(struct recorder *r)
 	return all;
 }
 
-void recorder_hand_over(struct recorder *recorder, struct recorder *next)
+/* Takes what threads did before they saw the change. Rings are not freed: who gets one then may
+ * have left words of the new mode there. One that is busy all the time (its thread is stopped, or
+ * in an allocator that waits) is left as it is. */
+static void take_rest(struct recorder *r, const struct recorder_meanwhile *meanwhile)
+{
+	uint64_t began = recorder_now(r).ns;
+	bool settled;
+	do {
+		merge_pass(&r->merge, false);
+		settled = merge_has_settled(&r->merge);
+		recorder_do_meanwhile(meanwhile);
+	} while (!settled && recorder_now(r).ns - began < SETTLE_NS);
+	merge_pass(&r->merge, true);
+}
+
+/* Samples that were lost since `*report` and `*all` were read, and are not of the next recording,
+ * in which every event is recorded. */
+static void add_lost_samples(
+	struct recorder *r, struct event_report *report, struct event_report *all)
+{
+	static const enum hw_lost reasons[] = {
+		HW_LOST_SAMPLED, HW_LOST_REALLOC_FAILED, HW_LOST_SAMPLER};
+	const struct event_report now = report_of_all(r);
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		report->lost[reasons[i]] += now.lost[reasons[i]] - all->lost[reasons[i]];
+		all->lost[reasons[i]] = now.lost[reasons[i]];
+	}
+}
+
+void recorder_hand_over(struct recorder *recorder, struct recorder *next,
+	const struct recorder_meanwhile *meanwhile)
 {
 	struct recorder *r = recorder;
-	recorder_take_all(r);
-	struct clock_pair now = recorder_now(r);
-	r->cut.report = recorder_report(r);
-	r->cut.instructions = instructions_read(r->instructions);
+	/* Threads that go on count their waits anew. */
+	struct event_report report = recorder_report(r);
 	next->earlier = report_of_all(r);
-	r->cut.at = now;
+	publish_mode(next);
+	r->is_over = true;
+	take_rest(r, meanwhile);
+	if (next->mode.kind == MODE_EXACT)
+		add_lost_samples(r, &report, &next->earlier);
+	r->cut.report = report;
+	r->cut.instructions = instructions_read(r->instructions);
+	r->cut.at = recorder_now(r);
 	r->cut.done = true;
 	r->outlived = true; /* what is shared is the other one's now */
 	next->own_malloc = r->own_malloc;
 	merge_go_on(&next->merge, &r->merge);
-	/* Rings may be full of what is in neither; samples don't wait until there is room. */
-	recorder_drain(next);
-	publish_mode(next);
 	recorder_drain(next);
 }

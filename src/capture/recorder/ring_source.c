@@ -23,10 +23,12 @@ static struct hw_ring *ring_of(struct event_source *source, uint32_t lane)
 	return (struct hw_ring *)((char *)shm_of(source) + HW_SHM_RINGS) + lane;
 }
 
-/* Returns whether a generation has seen the changes of the mode that this source is of. */
-static bool is_present(struct event_source *source, uint32_t generation)
+/* How many changes of the mode a generation has seen more than this source is of: of none its
+ * words are this recording's, of more a later one's, of fewer an earlier one's. */
+static int changes_ahead(struct event_source *source, uint32_t generation)
 {
-	return generation >> HW_GENERATION_SHIFT == ((struct ring_source *)source)->changes;
+	return (int)(generation >> HW_GENERATION_SHIFT) -
+	       (int)((struct ring_source *)source)->changes;
 }
 
 static void ring_lane(struct event_source *source, uint32_t lane, struct event_lane *ret)
@@ -67,7 +69,13 @@ static bool ring_look(struct event_source *source, uint32_t lane, struct event_l
 	ret->generation = __atomic_load_n(&ring->generation, __ATOMIC_ACQUIRE);
 	ret->tid = __atomic_load_n(&ring->tid, __ATOMIC_RELAXED);
 	ret->began = __atomic_load_n(&ring->began, __ATOMIC_RELAXED);
-	ret->is_past = !is_present(source, ret->generation);
+	int ahead = changes_ahead(source, ret->generation);
+	ret->is_past = ahead < 0;
+	ret->is_over = ahead > 0;
+	if (ret->is_over) {
+		ret->head = ret->began;
+		ret->busy = 0;
+	}
 	return true;
 }
 
@@ -171,6 +179,7 @@ static void ring_report(struct event_source *source, uint64_t duration_ns, struc
 	const struct hw_shm *shm = shm_of(source);
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
 		ret->lost[why] += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
+	ret->change_missed += __atomic_load_n(&shm->change_missed, __ATOMIC_RELAXED);
 	ret->stacks_full += __atomic_load_n(&shm->stacks_full, __ATOMIC_RELAXED);
 	ret->lost_notices += __atomic_load_n(&shm->unsent_notices, __ATOMIC_RELAXED);
 	ret->resident_bytes = __atomic_load_n(&shm->resident_bytes, __ATOMIC_RELAXED);
@@ -183,7 +192,7 @@ static void ring_report(struct event_source *source, uint64_t duration_ns, struc
 		const struct hw_ring *ring = ring_of(source, i);
 		uint32_t generation = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED);
 		unused = generation ? 0 : unused + 1;
-		if (!is_present(source, generation))
+		if (changes_ahead(source, generation))
 			continue; /* its waits are of another recording */
 		uint64_t waited = __atomic_load_n(&ring->wait_ns, __ATOMIC_RELAXED);
 		uint64_t one = __atomic_load_n(&ring->longest_wait_ns, __ATOMIC_RELAXED);

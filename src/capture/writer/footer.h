@@ -23,6 +23,7 @@ struct footer_summary {
 	uint64_t lost[HPW_LOST_REASONS];
 	uint64_t marks, instructions;
 	uint64_t stops, stopped_ns, stopped_frees; /* as in struct recorder */
+	uint64_t change_missed;                    /* events that neither recording has */
 	bool stopped;
 	uint64_t resident_bytes;
 	uint32_t notes;         /* enum hpw_note */

@@ -237,10 +237,10 @@ static int show_change(const struct ctl_request *request, const struct hw_reply 
 	}
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	text_printf(&text, "process %d: its mode is %s; the recording before was completed after ",
+	text_printf(&text, "process %d: its mode is %s; the recording before is complete and has ",
 		(int)request->pid, request->word);
 	text_add_duration_ns(&text, reply->time_ns);
-	text_add(&text, "\nbefore  ");
+	text_add(&text, " of it\nbefore  ");
 	text_add_shown(&text, before, SIZE_MAX);
 	text_add(&text, "\nnow     ");
 	text_add_shown(&text, reply->file, SIZE_MAX);

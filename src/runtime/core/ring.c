@@ -78,12 +78,21 @@ static uint64_t progress_of(const struct rt_thread *t)
 	return __atomic_load_n(&t->shm->progress, __ATOMIC_RELAXED);
 }
 
+/* Whether `count` words are free, wherever they are. */
+static bool has_free(struct rt_thread *t, uint32_t count)
+{
+	return t->head + count - tail_of(t) <= t->size;
+}
+
+/* What is waited for. */
+typedef bool room_test(struct rt_thread *t, uint32_t count);
+
 /* As wait_for_room() without system calls and without a clock. */
-static bool spin_for_room(struct rt_thread *t, uint32_t count)
+static bool spin_for_room(struct rt_thread *t, uint32_t count, room_test *has_room)
 {
 	uint64_t progress = progress_of(t);
 	for (unsigned tries = 0; tries < SPINS_MAX; tries++) {
-		if (update_limit(t, count))
+		if (has_room(t, count))
 			return true;
 		__builtin_ia32_pause();
 		uint64_t seen = progress_of(t);
@@ -95,17 +104,17 @@ static bool spin_for_room(struct rt_thread *t, uint32_t count)
 	return false;
 }
 
-static bool wait_for_room(struct rt_thread *t, uint32_t count)
+static bool wait_for_room(struct rt_thread *t, uint32_t count, room_test *has_room)
 {
 	uint64_t progress = progress_of(t);
 	/* One thread's fruitless wait is enough for all. */
-	if (t->impatient || __atomic_load_n(&t->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
+	if (__atomic_load_n(&t->shm->stalled_at, __ATOMIC_RELAXED) == progress + 1)
 		return false;
 	if (sys_no_calls())
-		return spin_for_room(t, count);
+		return spin_for_room(t, count, has_room);
 	uint64_t began = sys_now_ns(), moved = began, now = began;
 	bool room = false;
-	while (!(room = update_limit(t, count))) {
+	while (!(room = has_room(t, count))) {
 		sleep_on_tail(t, count);
 		now = sys_now_ns();
 		uint64_t seen = progress_of(t);
@@ -155,7 +164,7 @@ bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 	rt_extent_renew(t);
 	bool unstamped = !rt_stamps(t), time = unstamped && t->head >= t->time_due;
 	uint32_t wanted = count + words_before(t, time);
-	if (!update_limit(t, wanted) && !wait_for_room(t, wanted)) {
+	if (!update_limit(t, wanted) && (t->impatient || !wait_for_room(t, wanted, update_limit))) {
 		t->lost++;
 		t->limit = t->head; /* whatever comes next has to pass here too */
 		rt_ring_count_lost(t->shm, t->impatient);
@@ -168,6 +177,12 @@ bool rt_ring_wait(struct rt_thread *t, uint32_t count)
 	if (t->has_changed)
 		t->limit = t->head;
 	return true;
+}
+
+bool rt_ring_wait_half(struct rt_thread *t)
+{
+	uint32_t count = t->size / 2;
+	return has_free(t, count) || wait_for_room(t, count, has_free);
 }
 
 void rt_ring_recover(struct rt_thread *t)

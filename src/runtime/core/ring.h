@@ -212,6 +212,11 @@ void rt_ring_recover(struct rt_thread *t);
 /* Undoes what an unfinished event did to its ring, and ends the event. */
 void rt_ring_abandon(struct rt_thread *t);
 
+/* Waits until half of the ring is free, as a thread waits for room: for one that will not wait
+ * for each event any more, in a ring that others may have filled, or it itself before. Returns
+ * false if it gave up. */
+bool rt_ring_wait_half(struct rt_thread *t);
+
 /* Goes on as a new producer, which has seen so many changes of the mode, in the ring that the
  * thread has already. Not in an event of that ring. */
 void rt_ring_renew(struct rt_thread *t, uint32_t changes);

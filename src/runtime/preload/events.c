@@ -64,12 +64,17 @@ void rt_event_abandon(void)
 __attribute__((noinline)) bool rt_event_renew(
 	struct rt_process *p, struct rt_thread *t, uint32_t changes)
 {
-	if (t->changes > changes)
+	if (t->changes > changes) {
+		__atomic_fetch_add(&p->shm->change_missed, 1, __ATOMIC_RELAXED);
 		return false;
+	}
 	if (t->solo)
 		rt_solo_end(p);
 	rt_ring_renew(t, changes);
 	rt_thread_follow_mode(t);
+	/* The ring may be full of the mode before, whose events wait; samples don't. */
+	if (t->impatient)
+		rt_ring_wait_half(t);
 	return true;
 }
 

@@ -186,11 +186,14 @@ static void shared_end(struct rt_process *p)
 }
 
 /* The lock is held. False: the event is of a mode that is over. */
-static bool follow_mode(struct rt_thread *t, uint32_t changes)
+static bool follow_mode(struct rt_process *p, struct rt_thread *t, uint32_t changes)
 {
 	if (t->changes < changes)
 		rt_ring_renew(t, changes);
-	return t->changes == changes;
+	if (rt_likely(t->changes == changes))
+		return true;
+	__atomic_fetch_add(&p->shm->change_missed, 1, __ATOMIC_RELAXED);
+	return false;
 }
 
 /* NULL: the event is lost, or of a mode that is over. */
@@ -204,7 +207,7 @@ static struct rt_thread *shared_begin(
 	struct rt_thread *t = &p->shared;
 	__atomic_store_n(&p->shared_lock.tid, *ret_tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->ring->tid, *ret_tid, __ATOMIC_RELAXED);
-	if (rt_unlikely(!follow_mode(t, changes))) {
+	if (rt_unlikely(!follow_mode(p, t, changes))) {
 		shared_end(p);
 		return NULL;
 	}

@@ -152,6 +152,7 @@ void hpw_reader_put_summary(struct reader *reader)
 	recording->stops = sum[HPW_SUM_STOPS];
 	recording->stopped_ns = sum[HPW_SUM_STOPPED_NS];
 	recording->stopped_frees = sum[HPW_SUM_STOPPED_FREES];
+	recording->change_missed = sum[HPW_SUM_CHANGE_MISSED];
 	recording->stopped_at_end = sum[HPW_SUM_STOPPED_AT_END];
 	recording->changed_at_end = sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_MODE;
 	recording->snapshot |=

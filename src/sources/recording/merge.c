@@ -277,6 +277,7 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->unknown |= more->unknown;
 	sums->snapshot |= more->snapshot;
 	sums->mode_changes = max(sums->mode_changes, more->mode_changes);
+	sums->change_missed += more->change_missed;
 	sums->changed_at_end |= more->changed_at_end;
 	sums->whole_stacks |= more->whole_stacks;
 	sums->call_addresses &= more->call_addresses;

@@ -235,10 +235,10 @@ enum {
 	FIRST_COUNT,
 	STRAY_FREES = 14,
 	WAITS = 22,
-	LAST_COUNT = 31,
+	LAST_COUNT = 32,
 	RANGE,
-	LOST = 34,
-	UNRECORDED = 43,
+	LOST = 35,
+	UNRECORDED = 44,
 	DAMAGE,
 	CLASS,
 	MAPPED
@@ -306,6 +306,9 @@ static const struct column recording_columns[] = {
 	RARE_COUNT(mode_changes,
 		"how often the mode of the process had been changed before: the recording "
 		"goes on after another one, whose blocks are not known"),
+	RARE_COUNT(change_missed,
+		"events that threads were about to record when the mode was changed: neither "
+		"recording has them"),
 	RARE_TIME(reset_ns, "of a dump: its counts of calls begin then, not with the recording"),
 	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
 			     "figures are of all"),

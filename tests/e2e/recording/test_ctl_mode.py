@@ -165,6 +165,45 @@ def disturbed_to_sample(folder):
     need_about(of_site(last, "live_bytes", WORKED), THREADS * 40 * WORKED_BYTES, 0.001, "live bytes")
 
 
+def change_while_counting(target, mode, more=100000):
+    """Changes the mode while all threads allocate as fast as they can. Returns the files, how many calls had returned before
+    the request, and how many had been begun when it was answered."""
+    done = target.tell("done")
+    hw.wait_until(lambda: target.tell("done") >= done + more, "the threads don't go on", seconds=120)
+    done = target.tell("done")
+    files = change(target, mode)
+    return files, done, target.tell("begun")
+
+
+@TESTS.test
+def none_twice_none_missing(folder):
+    """16 threads at full speed: what was done before a change is in the recording before, what is begun after it in the one
+    after, nothing is in both, and what is in neither is counted"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("threads", 16)
+        target.tell("count")
+        changes = [change_while_counting(target, mode) for mode in ("sample:1", "exact", "sample:1", "exact")]
+        hw.wait_until(lambda: target.tell("done") >= changes[-1][2] + 100000, "the threads don't go on", seconds=120)
+        target.tell("rest")
+        total = target.tell("done")
+    parts = [sites(file) for file in [changes[0][0][0]] + [now for (_, now), _, _ in changes]]
+    counts = [of_site(part, "allocations", "site_counted") for part in parts]
+    losses = [part["recording"]["lost_events"] for part in parts]
+    missed = [part["recording"].get("change_missed", 0) for part in parts]
+    told_of = f"{counts}, lost {losses}, in neither {missed}, {total} calls; {changes}"
+    # A sample that a thread was about to note when the recording of samples ended can be lost after that.
+    hw.need(losses[0] == missed[0] == 0 and max(losses[2::2]) <= 16, f"exact recordings lose nothing: {told_of}")
+    hw.need(sum(counts) + sum(losses) + sum(missed) == total, f"all is somewhere, and once: {told_of}")
+    for i, (_, done, begun) in enumerate(changes, 1):
+        before = sum(counts[:i]) + sum(losses[:i]) + sum(missed[:i])
+        after = sum(counts[i:]) + sum(losses[i:]) + sum(missed[i + 1:])
+        hw.need(done <= before + missed[i] and before <= begun, f"before change {i}: {told_of}")
+        hw.need(total - begun <= after, f"after change {i}: {told_of}")
+    hw.need(sum(missed) <= 16 * len(changes), f"more than an event of each thread at each change: {told_of}")
+    for part, count in zip(parts[1:], missed[1:]):
+        hw.need(any("in neither recording" in note for note in part["notes"]) == (count > 0), f"{part['notes']}: {told_of}")
+
+
 @TESTS.test
 def many_threads(folder):
     """64 threads"""

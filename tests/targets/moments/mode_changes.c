@@ -29,13 +29,14 @@
 extern __attribute__((weak)) int heapwise_rt_request(
 	uint32_t what, const char *text, char *message, size_t bytes);
 
-enum order { HAMMER, WORK, DROP, END };
+enum order { HAMMER, COUNT, WORK, DROP, END };
 
 static struct worker {
 	pthread_t thread;
 	uint64_t random;
 	void *kept[KEPT_MAX];
 	size_t kept_count;
+	long begun, done;   /* calls of count_one(), before and after */
 } workers[THREADS_MAX + 1]; /* the last is the program's first thread */
 
 static enum order order;
@@ -63,6 +64,13 @@ static __attribute__((noinline)) void *site_worked(size_t size)
 	return block;
 }
 
+/* The block is never freed: what of the program is recorded are these calls alone. */
+static __attribute__((noinline)) void site_counted(void)
+{
+	void *volatile block = malloc(24);
+	(void)block;
+}
+
 static __attribute__((noinline)) void site_lost(size_t size)
 {
 	void *volatile block = malloc(size);
@@ -78,6 +86,23 @@ static void hammer(struct worker *w)
 		block = realloc(block, 24 + (random >> 20) % 2000);
 	before = __atomic_exchange_n(&slots[(random >> 50) % SLOTS], block, __ATOMIC_ACQ_REL);
 	free(before);
+}
+
+static void count_one(struct worker *w)
+{
+	__atomic_store_n(&w->begun, w->begun + 1, __ATOMIC_SEQ_CST);
+	site_counted();
+	__atomic_store_n(&w->done, w->done + 1, __ATOMIC_SEQ_CST);
+}
+
+/* Of all threads together, while they go on. */
+static double sum_counts(bool started)
+{
+	long sum = 0;
+	for (long i = 0; i < thread_count; i++)
+		sum += __atomic_load_n(
+			started ? &workers[i].begun : &workers[i].done, __ATOMIC_SEQ_CST);
+	return (double)sum;
 }
 
 /* So many blocks are kept, and as many are freed at once. */
@@ -111,6 +136,8 @@ static void *run_worker(void *argument)
 			if (amount)
 				usleep((useconds_t)amount);
 		}
+		while (now == COUNT && !__atomic_load_n(&rests, __ATOMIC_RELAXED))
+			count_one(w);
 		if (now == WORK)
 			work(w, amount);
 		if (now == DROP)
@@ -237,6 +264,10 @@ static double obey(const char *word, long number)
 		end_threads();
 	if (!strcmp(word, "hammer"))
 		begin_order(HAMMER, number);
+	if (!strcmp(word, "count"))
+		begin_order(COUNT, 0);
+	if (!strcmp(word, "begun") || !strcmp(word, "done"))
+		return sum_counts(*word == 'b');
 	if (!strcmp(word, "rest"))
 		end_order();
 	if (!strcmp(word, "brief"))
