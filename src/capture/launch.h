@@ -50,6 +50,7 @@ struct launch_result {
 	bool sampled;   /* totals are of samples, not estimates */
 	int exec_errno; /* the program could not be executed after all; status means nothing then */
 	char *file;     /* absolute name of the recording of the program's first image */
+	char *last_file;                 /* and of the one that the program had last */
 	enum launch_collector collector; /* other than REPORTED: nothing below is known */
 	struct collector_end end;
 	struct collector_recording *recordings;

@@ -39,6 +39,16 @@ struct collector_recording {
 	struct recorder_totals totals;
 };
 
+/*
+ * In memory that the launcher shares with the collector: the recording of root that is under way,
+ * for the launcher to name should the collector be killed. The names take turns, so that the one in
+ * use is whole at any time.
+ */
+struct root_file {
+	uint32_t current; /* release: 1 + the number of the name in use; 0: none yet */
+	char names[2][TRACKED_FILE_MAX];
+};
+
 typedef void recording_end_function(void *context, const struct collector_recording *recording);
 
 /* How many programs that ran unrecorded are named, by name and reason: the first ones. */
@@ -73,14 +83,15 @@ struct collector_end {
 struct collector_start {
 	struct session session; /* taken over: removed at the end */
 	int control;            /* taken over; SOCK_SEQPACKET to the launcher; -1: there is none */
-	pid_t launcher;         /* the parent process, while it lives */
-	pid_t root;             /* the program that the launcher starts */
-	int file;               /* for root's first image; taken over */
-	const char *file_name;  /* absolute; all other names are made from it: tracked_process.h */
-	const char *file_now;   /* what it is called until that image says hello; else the same */
-	const char *children;   /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
-	bool all_processes;     /* each keeps a file of its own: see small.h */
-	struct mode mode;       /* of all recordings */
+	struct root_file *root_file; /* borrowed, and written; NULL: nobody wants to know */
+	pid_t launcher;              /* the parent process, while it lives */
+	pid_t root;                  /* the program that the launcher starts */
+	int file;                    /* for root's first image; taken over */
+	const char *file_name; /* absolute; all other names are made from it: tracked_process.h */
+	const char *file_now;  /* what it is called until that image says hello; else the same */
+	const char *children;  /* COLLECTOR_CHILDREN_*, or a glob(7) of programs' base names */
+	bool all_processes;    /* each keeps a file of its own: see small.h */
+	struct mode mode;      /* of all recordings */
 	struct leak_check leak_check;
 	struct dump_plan dumps; /* of all recorded processes */
 	/* Makes the verdict for a program that requests a search itself; NULL: none. The context

@@ -51,6 +51,16 @@ void collector_describe_first(struct collector *c)
 	c->is_first_named = true;
 }
 
+void collector_name_root(const struct collector *c, const struct tracked_process *s)
+{
+	struct root_file *shared = c->start->root_file;
+	if (!s->is_root || !shared)
+		return;
+	uint32_t next = shared->current == 1;
+	memcpy(shared->names[next], s->file, sizeof(shared->names[next]));
+	__atomic_store_n(&shared->current, next + 1, __ATOMIC_RELEASE);
+}
+
 /* The recording that a program's start belongs to: of the process itself, of the nearest one above
  * it, or else root's. NULL: there is none any more. */
 static struct recorder *recorder_near(const struct collector *c, pid_t pid, pid_t reported_parent)
@@ -275,6 +285,7 @@ static void record_image(
 	if (error)
 		session_summary_complain(&c->summary, error);
 	if (s->recorder) {
+		collector_name_root(c, s);
 		collector_begin_dumps(c, s, from);
 		if (from)
 			inherit_pools(s, from);

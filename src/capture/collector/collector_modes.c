@@ -169,6 +169,7 @@ static void introduce_next(struct collector *c, struct tracked_process *s)
 {
 	s->image_number = lineage_add(&c->lineage, s->recorder->target_pid, s->pid,
 		s->recorder->began.tsc, path_last_part(s->file));
+	collector_name_root(c, s);
 	collector_renew_distances(s);
 }
 

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -43,6 +44,7 @@ struct launcher {
 	int failed; /* read end: errno if exec failed */
 	int control;
 	struct recording_file file;
+	struct root_file *root_file; /* shared with the collector; MAP_FAILED: not to be had */
 	struct foreign_descriptors apart;
 };
 
@@ -165,6 +167,7 @@ static int collector_main(struct launcher *l, int control)
 	daemonize_close_streams(3);
 	struct collector_start start = {.session = l->session,
 		.control = control,
+		.root_file = l->root_file == MAP_FAILED ? NULL : l->root_file,
 		.launcher = l->self,
 		.root = l->target,
 		.file = l->file.fd,
@@ -187,6 +190,8 @@ static struct error *collector_fork(struct launcher *l)
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't create a socket pair");
+	l->root_file = mmap(NULL, sizeof(*l->root_file), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	l->control = pair[0];
 	l->self = getpid();
 	l->collector = fork();
@@ -196,6 +201,15 @@ static struct error *collector_fork(struct launcher *l)
 	close(pair[1]);
 	return l->collector < 0 ? error_errno(ERROR_ENVIRONMENT, why, "can't start the collector")
 				: NULL;
+}
+
+/* The name of the program's latest recording; NULL: no memory. */
+static char *last_file(const struct launcher *l)
+{
+	const struct root_file *shared = l->root_file;
+	uint32_t current =
+		shared == MAP_FAILED ? 0 : __atomic_load_n(&shared->current, __ATOMIC_ACQUIRE);
+	return strdup(current ? shared->names[current - 1] : l->file.name);
 }
 
 /* A terminal sends its signals to the whole group, the target included; what a process sends is
@@ -349,6 +363,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 		.go = -1,
 		.failed = -1,
 		.control = -1,
+		.root_file = MAP_FAILED,
 		.file = {.fd = -1}};
 	daemonize_note_descriptors(&l.apart);
 	memset(ret, 0, sizeof(*ret));
@@ -377,6 +392,9 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	close(l.control);
 	if (ret->exec_errno && ret->collector != LAUNCH_COLLECTOR_REPORTED)
 		unlink(l.file.now);
+	ret->last_file = last_file(&l);
+	if (l.root_file != MAP_FAILED)
+		munmap(l.root_file, sizeof(*l.root_file));
 	ret->file = steal_ptr(l.file.name);
 	recording_file_deinit(&l.file);
 	/* What came too late to be passed on was meant for the program, not for us. */
@@ -391,6 +409,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 void launch_result_deinit(struct launch_result *result)
 {
 	free(result->file);
+	free(result->last_file);
 	free(result->recordings);
 	*result = (struct launch_result){.file = NULL};
 }

@@ -308,7 +308,7 @@ static const struct collector_recording *describe_faults(const struct launch_res
 		message(r->collector == LAUNCH_COLLECTOR_STOPPED
 				? "the collector is stopped; when it continues, it completes %s"
 				: "the collector was killed; %s is incomplete, but can be read",
-			short_name(r->file));
+			short_name(r->last_file ? r->last_file : r->file));
 		return NULL;
 	}
 	if (!r->recording_count) {

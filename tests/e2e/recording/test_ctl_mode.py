@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
 from processes import state
-from told import of_site, told
+from told import collector_of, of_site, told
 
 TESTS = hw.Tests()
 TARGET = hw.TARGETS / "mode_changes"
@@ -226,6 +226,21 @@ def back_to_one_thread(folder):
     last = need_begun(now, "exact", before)
     hw.need(of_site(last, "live_blocks", BRIEF) == 0 and of_site(last, "live_blocks", WORKED) == 0, "blocks live on")
     hw.need(freed(last, WORKED) == 10, "frees")
+
+
+@TESTS.test
+def collector_killed(folder):
+    """When the collector is killed after a change, what is incomplete is the recording that was under way, and it is named"""
+    with told(folder, "-q", program=TARGET) as target:
+        target.tell("alone", 10)
+        collector = collector_of(folder)
+        change(target, "sample:1")
+        target.tell("alone", 10)
+        os.kill(collector, signal.SIGKILL)
+        hw.wait_until(lambda: state(collector) in ("", "Z", None), "it lives")
+    hw.need("x.2.hpw is incomplete, but can be read" in target.errors, target.errors)
+    need_completed(folder / "x.hpw", "exact")
+    hw.need(not sites(folder / "x.2.hpw")["recording"]["complete"], "taken for complete")
 
 
 @TESTS.test
