@@ -22,6 +22,7 @@ struct tree_row {
 	struct unrecorded_groups unrecorded; /* what it started without a recording */
 	uint64_t children_unrecorded;        /* all of them, those too that are in no group */
 	bool complete;
+	bool changed; /* its mode was changed at the end: the process went on in another one */
 	bool small;   /* it has no file of its own: `file` has it as a row */
 	bool sampled; /* temporary allocations are not known */
 	bool unseen;  /* its malloc is its own, or there was no room for the recorder */

@@ -117,6 +117,7 @@ static struct error *rows_add(struct process_rows *rows, const char *path)
 		.duration_ns = recording->duration_ns,
 		.children_unrecorded = recording->children_unrecorded,
 		.complete = recording->complete,
+		.changed = recording->changed_at_end,
 		.sampled = recording->sample_bytes,
 		.file = strdup(path),
 		.command = command_text(model_target(model))};

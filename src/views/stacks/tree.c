@@ -252,7 +252,7 @@ static void add_ending(struct text *cell, const struct tree_row *row)
 		text_add(cell, "exec");
 		return;
 	case EXIT_KIND_RUNNING:
-		text_add(cell, "runs");
+		text_add(cell, row->changed ? "mode" : "runs");
 		return;
 	case EXIT_KIND_UNKNOWN:
 		text_add(cell, row->complete ? "?" : "incomplete");
@@ -351,7 +351,7 @@ static const struct table_type totals_type = {.name = "totals",
 	}
 #define NUMBER(name, member, what) MEMBER(name, COLUMN_INTEGER, UNIT_NONE, member, what)
 #define FLAG(name, member, what) MEMBER(name, COLUMN_BOOLEAN, UNIT_NONE, member, what)
-enum { OWN_FILE = 14, ROW_TOTALS, UNRECORDED, EXIT };
+enum { OWN_FILE = 15, ROW_TOTALS, UNRECORDED, EXIT };
 static const struct column row_columns[] = {
 	MEMBER("file", COLUMN_TEXT, UNIT_NONE, file, "the recording"),
 	MEMBER("program", COLUMN_TEXT, UNIT_NONE, command, "arguments with spaces between"),
@@ -371,6 +371,8 @@ static const struct column row_columns[] = {
 		"it defines malloc itself, or there was no room for the recorder: its figures are "
 		"meaningless"),
 	FLAG("complete", complete, "closed properly, and all of it could be read"),
+	FLAG("changed_at_end", changed,
+		"the mode was changed then: the process went on in another recording"),
 	[OWN_FILE] = FLAG("own_file", small,
 		"false: it is a row in the recording `file`, which is of another process: see "
 		"[processes](../processes.md)"),
