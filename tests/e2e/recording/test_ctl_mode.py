@@ -395,6 +395,10 @@ def words(folder):
     hw.need(re.search(r"x\.2\.hpw: mode_changes \(\d+\), sampled", target.errors), target.errors)
     text = hw.ask("report", folder / "x.hpw")
     hw.need("went on in another recording, recorded for" in text and "still running" not in text, text)
+    table = hw.ask("report", folder)
+    hw.need(re.search(r" mode +x\.hpw: ", table) and re.search(r" status 0 +x\.2\.hpw: ", table), table)
+    rows = json.loads(hw.ask("report", "--json", folder))["recordings"]
+    hw.need([row["changed_at_end"] for row in rows] == [True, False], f"{rows}")
     gate = hw.heapwise("budget", folder / "x.hpw", "--max-live", "1")
     hw.need(gate.status != 0, f"{gate}")
     undecided = hw.heapwise("budget", folder / "x.2.hpw", "--max-allocations", "1000000")
