@@ -148,11 +148,13 @@ void gperftools_options_leaks(struct leak_options *options, bool at_end)
 void gperftools_options_warn(void)
 {
 	static const char *const ignored[][2] = {
-		{"HEAP_CHECK_TEST_POINTER_ALIGNMENT", SOURCE_ALIGNMENT "=1 searches so"},
+		{"HEAP_CHECK_TEST_POINTER_ALIGNMENT",
+			"to see which leaks only unaligned pointers lead to, run again "
+			"with " SOURCE_ALIGNMENT "=1: it finds the others alone"},
 		{"HEAP_CHECK_IDENTIFY_LEAKS", "'heapwise leaks -v' names an address of each leak"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		if (getenv(ignored[i][0]))
+		if (flag_of(ignored[i][0], false))
 			message("%s counts for nothing here: %s", ignored[i][0], ignored[i][1]);
 	if (getenv(SOURCE_ALIGNMENT) && !source_alignment())
 		message("%s=%s counts for nothing here: expected 1, 2, 4 or 8", SOURCE_ALIGNMENT,

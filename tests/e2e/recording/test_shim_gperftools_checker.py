@@ -123,6 +123,10 @@ def variables(folder):
     ended = ours(folder, ["kept"], HEAPCHECK="local", HEAP_CHECK_IDENTIFY_LEAKS="1", HEAP_CHECK_POINTER_SOURCE_ALIGNMENT="3")
     hw.need("HEAP_CHECK_IDENTIFY_LEAKS counts for nothing here" in ended.errors, str(ended))
     hw.need("HEAP_CHECK_POINTER_SOURCE_ALIGNMENT=3 counts for nothing here" in ended.errors, str(ended))
+    ended = ours(folder, ["unaligned"], HEAPCHECK="local", HEAP_CHECK_TEST_POINTER_ALIGNMENT="1", HEAP_CHECK_IDENTIFY_LEAKS="0")
+    hw.need("HEAP_CHECK_TEST_POINTER_ALIGNMENT counts for nothing here" in ended.errors, str(ended))
+    hw.need("run again with HEAP_CHECK_POINTER_SOURCE_ALIGNMENT=1" in ended.errors, str(ended))
+    hw.need("IDENTIFY" not in ended.errors, f"a variable that is off is said to count for nothing: {ended}")
 
 
 TESTS.main()
