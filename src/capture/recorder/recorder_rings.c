@@ -153,6 +153,10 @@ void recorder_hand_over(struct recorder *recorder, struct recorder *next,
 	/* Threads that go on count their waits anew. */
 	struct event_report report = recorder_report(r);
 	next->earlier = report_of_all(r);
+	/* Threads go on losing events between the two: what is not in the one is to be in the
+	 * other. */
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		next->earlier.lost[why] = report.lost[why] + r->earlier.lost[why];
 	publish_mode(next);
 	r->is_over = true;
 	take_rest(r, meanwhile);
