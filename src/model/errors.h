@@ -67,6 +67,7 @@ enum check_limit {
 	CHECK_LIMIT_LOCKED = 16,  /* mlockall */
 	CHECK_LIMIT_FORK = 32,    /* guards were lost in a forked child */
 	CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls */
+	CHECK_LIMIT_ERRORS = 128, /* so many errors that pages of some stayed accessible */
 };
 
 /* Returns what was looked at; NULL if the source is not a recording of `heapwise check`. */

@@ -4,6 +4,7 @@
 
 #include "runtime/guard/limit.h"
 
+#include <errno.h>
 #include <linux/ioctl.h>
 #include <linux/userfaultfd.h>
 #include <sys/mman.h>
@@ -182,6 +183,20 @@ bool backend_pass(uint64_t page)
 	else if (chosen == HW_BACKEND_UFFD)
 		passed = uffd_fill(page, 1);
 	return protect_pages(page, 1, PROT_READ | PROT_WRITE) || passed;
+}
+
+void backend_shut(uint64_t page)
+{
+	protect_pages(page, 1, PROT_NONE);
+}
+
+bool backend_refill(uint64_t page)
+{
+	if (chosen != HW_BACKEND_UFFD)
+		return true;
+	struct uffdio_copy copy = {.dst = page, .src = (uint64_t)zeros, .len = GUARD_PAGE};
+	long failed = sys_no_calls() ? -EPERM : sys_call(__NR_ioctl, fault_fd, UFFDIO_COPY, &copy);
+	return !sys_failed(failed) || failed == -EEXIST; /* another thread was faster */
 }
 
 bool backend_fork_child(uint64_t pages)

@@ -33,6 +33,13 @@ bool backend_take(uint64_t at, uint64_t pages);
 /* Makes a page that the program has accessed by an error accessible, with zeros. */
 bool backend_pass(uint64_t page);
 
+/* Makes it inaccessible again. Its memory stays; so does one mapping of its own, or two. */
+void backend_shut(uint64_t page);
+
+/* Fills a page of a live block with zeros that the program has given back to the system, if the
+ * system does not do so by itself. Returns whether it can be accessed. */
+bool backend_refill(uint64_t page);
+
 /* In a forked child, for what is left of the reservation: false: its pages are not guarded any
  * more.
  */

@@ -4,11 +4,16 @@
  * slots; the runtime.
  *
  * Faults in the reservation are errors of the program, which are reported; then the page is made
- * accessible and the instruction is tried again. In the reservation nothing else is inaccessible.
+ * accessible and the instruction is tried again, and after that (step.h) the page is as before.
+ *
+ * Pages of live blocks are accessible as far as we are concerned. If one is not, the program itself
+ * has done that: by mprotect, whose faults are its own; or it has given its memory back by madvise,
+ * which with userfaultfd is a fault, and without it zeros.
  */
 #include "runtime/guard/decode.h"
 #include "runtime/guard/signals.h"
 #include "runtime/guard/slots.h"
+#include "runtime/guard/step.h"
 
 #include <ucontext.h>
 
@@ -90,13 +95,18 @@ static void describe_access(
 	report->flags = 0;
 }
 
-static void report_fault(const ucontext_t *context, uint64_t address)
+static struct guard_caller interrupted_at(const ucontext_t *context)
+{
+	return (struct guard_caller){register_of(context, REG_RIP), register_of(context, REG_RSP),
+		register_of(context, REG_RBP)};
+}
+
+static void report_fault(
+	const ucontext_t *context, uint64_t address, enum hw_error_kind kind, uint32_t stack)
 {
 	struct guard_block block;
-	enum hw_error_kind kind = kind_of_access(context, address);
-	struct hw_error_report report = {.address = address};
-	struct guard_caller at = {register_of(context, REG_RIP), register_of(context, REG_RSP),
-		register_of(context, REG_RBP)};
+	struct hw_error_report report = {.address = address, .stack = stack};
+	struct guard_caller at = interrupted_at(context);
 	if (kind != HW_ERROR_JUMP)
 		describe_access(context, address, &report);
 	if (guard_find(address, &block) != GUARD_NOWHERE)
@@ -104,15 +114,41 @@ static void report_fault(const ucontext_t *context, uint64_t address)
 	guard_report_exact(kind, &report, at);
 }
 
+/* Nothing that we could do makes it executable: it is reported, and then the program's affair. */
+static void report_jump(const ucontext_t *context, uint64_t address)
+{
+	report_fault(context, address, HW_ERROR_JUMP, guard_stack_exact(interrupted_at(context)));
+}
+
+static bool handle_access(ucontext_t *context, uint64_t address)
+{
+	bool steps;
+	uint32_t stack = guard_stack_exact(interrupted_at(context));
+	if (step_is_new(address, register_of(context, REG_RIP), stack, &steps))
+		report_fault(context, address, kind_of_access(context, address), stack);
+	if (!slots_pass(address))
+		return false;
+	if (steps)
+		step_over(context, address);
+	return true;
+}
+
 bool fault_handle(int number, siginfo_t *info, void *interrupted)
 {
 	ucontext_t *context = interrupted;
 	uint64_t address = (uint64_t)info->si_addr;
-	(void)number;
+	if (number == SIGTRAP)
+		return step_end(info, context);
 	if (end_peek(context))
 		return true;
 	if (!slots_have(address) || info->si_code == SI_KERNEL)
 		return false;
-	report_fault(context, address);
-	return slots_pass(address);
+	if (kind_of_access(context, address) == HW_ERROR_JUMP)
+		report_jump(context, address);
+	else if (slots_are_programs(address))
+		return number == SIGBUS &&
+		       slots_refill(address & ~(uint64_t)(GUARD_PAGE - 1), GUARD_PAGE);
+	else
+		return handle_access(context, address);
+	return false;
 }

@@ -85,6 +85,12 @@ struct guard_thread {
 
 	uint32_t masked; /* signals that the program takes for blocked: enum guard_masked */
 	bool handles; /* a handler of the program's for our signals runs, or was left by a jump */
+
+#define GUARD_OPENED_MOST 4u
+	/* Of step.c: pages that are to be closed after the instruction at stepped_rip. */
+	uint64_t opened_pages[GUARD_OPENED_MOST];
+	uint64_t stepped_rip;
+	uint32_t opened, traps, repeats;
 };
 enum guard_masked {
 	GUARD_MASKED_SEGV = 1,
@@ -158,7 +164,7 @@ void guard_free(void *block, struct guard_freeing freeing, struct guard_caller c
 void guard_report(
 	enum hw_error_kind kind, struct hw_error_report *report, struct guard_caller caller);
 
-/* Does so for a frame that was interrupted at `caller.pc`. */
+/* Does so for a frame that was interrupted at `caller.pc`; its stack is report->stack. */
 void guard_report_exact(
 	enum hw_error_kind kind, struct hw_error_report *report, struct guard_caller caller);
 
@@ -168,8 +174,9 @@ void guard_report_block(struct hw_error_report *report, const struct guard_block
 /* Writes a text of at most HW_ERROR_TEXT - 1 bytes into a report. */
 void guard_report_text(struct hw_error_report *report, const char *text);
 
-/* The number of the stack that begins there; 0: not known. */
+/* The number of the stack that begins there; 0: not known. exact: where it was interrupted. */
 uint32_t guard_stack(struct guard_caller caller);
+uint32_t guard_stack_exact(struct guard_caller caller);
 
 /* Checks what lies next to all blocks, live and freed, for changes: at the end of the program. */
 void guard_sweep(void);

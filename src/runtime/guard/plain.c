@@ -3,6 +3,7 @@
 #include "runtime/guard/plain.h"
 
 #include "runtime/guard/kept.h"
+#include "runtime/guard/sweep.h"
 #include "runtime/guard/table.h"
 
 #include <errno.h>
@@ -199,6 +200,10 @@ static void report_change(enum hw_error_kind kind, const struct guard_block *blo
 	struct hw_error_report report = {.address = first,
 		.access_bytes = last - first + 1,
 		.flags = flags | HW_ERROR_LATE | HW_ERROR_UNSIZED};
+	if (sweep_has_reported(block->start, first))
+		return;
+	if (flags & HW_ERROR_AT_EXIT)
+		sweep_note(block->start, first);
 	guard_report_block(&report, block);
 	guard_report(kind, &report, caller);
 }
@@ -220,7 +225,8 @@ bool plain_check(const struct guard_block *block, struct guard_caller caller, ui
 		return true;
 	if (!block->reported && find_change(at, after, CANARY, &first, &last)) {
 		report_change(HW_ERROR_CANARY, block, first, last, caller, flags);
-		write_canary(block->start, block->bytes);
+		if (!(flags & HW_ERROR_AT_EXIT))
+			write_canary(block->start, block->bytes);
 	}
 	return true;
 }
@@ -242,6 +248,16 @@ void plain_check_kept(const struct guard_block *block, uint32_t flags)
 		find_change(block->start, filled_bytes(block->bytes), FREED_FILL, &first, &last))
 		report_change(
 			HW_ERROR_FREED_WRITE, block, first, last, (struct guard_caller){0}, flags);
+}
+
+void plain_pass_over(const struct guard_block *block)
+{
+	uint64_t first, last;
+	if (block->live && !canary_is_whole(block->start, block->bytes))
+		write_canary(block->start, block->bytes);
+	else if (!block->live &&
+		 find_change(block->start, filled_bytes(block->bytes), FREED_FILL, &first, &last))
+		plain_note_reported(block->start);
 }
 
 static bool fill_is_whole(const struct guard_block *block)

@@ -83,6 +83,10 @@ size_t plain_size_raw(const void *block);
 /* Checks a freed block that is still kept. */
 void plain_check_kept(const struct guard_block *block, uint32_t flags);
 
+/* What has changed next to a live block, or in a kept one, is not to be reported. No other thread
+ * runs. */
+void plain_pass_over(const struct guard_block *block);
+
 /* A write next to the block, or to the freed block, was reported before it was made: what it
  * changes is not reported again. */
 void plain_note_reported(uint64_t start);

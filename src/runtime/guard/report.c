@@ -125,6 +125,11 @@ uint32_t guard_stack(struct guard_caller c)
 	return heapwise_rt_check_stack ? heapwise_rt_check_stack(c.pc, c.sp, c.rbp, false) : 0;
 }
 
+uint32_t guard_stack_exact(struct guard_caller c)
+{
+	return heapwise_rt_check_stack ? heapwise_rt_check_stack(c.pc, c.sp, c.rbp, true) : 0;
+}
+
 static void note_own_stack(struct hw_error_report *r, uint64_t sp)
 {
 	if (!(r->flags & HW_ERROR_HAS_BLOCK) && sp && r->address - sp < STACK_NEAR)
@@ -142,8 +147,6 @@ void guard_report(enum hw_error_kind kind, struct hw_error_report *report, struc
 void guard_report_exact(
 	enum hw_error_kind kind, struct hw_error_report *report, struct guard_caller c)
 {
-	if (heapwise_rt_check_stack)
-		report->stack = heapwise_rt_check_stack(c.pc, c.sp, c.rbp, true);
 	make_report(kind, report, c.pc);
 }
 

@@ -14,6 +14,8 @@
  */
 #include "runtime/guard/signals.h"
 
+#include "runtime/guard/sweep.h"
+
 #include <errno.h>
 #include <ucontext.h>
 
@@ -25,13 +27,17 @@ sighandler_t bsd_signal(int number, sighandler_t handler);
 
 /* What the program has set. Written under the lock; a handler reads it without, and may see a
  * change of another thread half made, as it may without us. */
-static struct sigaction theirs[2];
+static struct sigaction theirs[3];
 static struct rt_lock setting; /* leaf */
 static bool installed;
+static bool traps_installed; /* likewise for SIGTRAP, which the program may block */
 
 static struct sigaction *action_of(int number)
 {
-	return number == SIGSEGV ? &theirs[0] : number == SIGBUS ? &theirs[1] : NULL;
+	return number == SIGSEGV   ? &theirs[0]
+	       : number == SIGBUS  ? &theirs[1]
+	       : number == SIGTRAP ? &theirs[2]
+				   : NULL;
 }
 
 static bool is_function(const struct sigaction *action)
@@ -45,6 +51,8 @@ static uint64_t mask_word(const sigset_t *set)
 }
 
 #define BIT_OF(number) (1ull << ((number)-1))
+/* SA_RESTORER, of the kernel's <asm/signal.h>: libc sets it. */
+#define SA_RESTORER_FLAG 0x04000000
 /* SIGCANCEL and SIGSETXID, which glibc leaves out of all masks. */
 #define LIBC_BITS (BIT_OF(32) | BIT_OF(33))
 #define OUR_BITS (BIT_OF(SIGSEGV) | BIT_OF(SIGBUS))
@@ -74,8 +82,9 @@ static bool is_sent(const siginfo_t *info)
 static void do_default(int number, const siginfo_t *info)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
+	sweep_ending();
 	__sigaction(number, &usual, NULL);
-	if (is_sent(info) || info->si_code == SI_KERNEL)
+	if (is_sent(info) || info->si_code == SI_KERNEL || number == SIGTRAP)
 		sys_call(__NR_tgkill, sys_call(__NR_getpid, 0, 0, 0),
 			sys_call(__NR_gettid, 0, 0, 0), number);
 }
@@ -169,6 +178,21 @@ void signals_init(void)
 	__atomic_store_n(&installed, true, __ATOMIC_RELEASE);
 }
 
+bool signals_await_traps(void)
+{
+	if (rt_likely(__atomic_load_n(&traps_installed, __ATOMIC_ACQUIRE)))
+		return true;
+	if (sys_no_calls() || !rt_lock_try(&setting))
+		return false;
+	if (!traps_installed) {
+		__sigaction(SIGTRAP, NULL, &theirs[2]);
+		install_handler(SIGTRAP);
+		__atomic_store_n(&traps_installed, true, __ATOMIC_RELEASE);
+	}
+	rt_unlock(&setting);
+	return true;
+}
+
 /* --- what the program calls --- */
 
 static uint64_t masks_of_others[65]; /* our bits that the program has set in them; relaxed */
@@ -194,6 +218,18 @@ static int set_other(int number, const struct sigaction *action, struct sigactio
 	return 0;
 }
 
+/* What a program reads back is what the kernel has made of it. */
+static void add_kernels_part(struct sigaction *action, int number)
+{
+	struct sigaction ours;
+	if (__sigaction(number, NULL, &ours))
+		return;
+	action->sa_flags |= ours.sa_flags & SA_RESTORER_FLAG;
+	action->sa_restorer = ours.sa_restorer;
+	guard_store64(&action->sa_mask,
+		mask_word(&action->sa_mask) & ~(BIT_OF(SIGKILL) | BIT_OF(SIGSTOP)));
+}
+
 static void swap_action(int number, const struct sigaction *action, struct sigaction *old)
 {
 	struct sigaction *kept = action_of(number), before, after;
@@ -204,6 +240,7 @@ static void swap_action(int number, const struct sigaction *action, struct sigac
 	if (action) {
 		*kept = after;
 		install_handler(number);
+		add_kernels_part(kept, number);
 	}
 	if (locked)
 		rt_unlock(&setting);
@@ -214,7 +251,7 @@ static void swap_action(int number, const struct sigaction *action, struct sigac
 static bool is_ours(int number)
 {
 	return action_of(number) && guard_is_ready() &&
-	       __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
+	       __atomic_load_n(number == SIGTRAP ? &traps_installed : &installed, __ATOMIC_ACQUIRE);
 }
 
 GUARD_API int sigaction(int number, const struct sigaction *action, struct sigaction *old)

@@ -4,6 +4,7 @@
 
 #include "runtime/guard/backend.h"
 #include "runtime/guard/limit.h"
+#include "runtime/guard/sweep.h"
 
 #include <sys/mman.h>
 
@@ -293,8 +294,10 @@ static void check_slack(const struct guard_slot *slot, uint64_t at, uint64_t byt
 		last = i;
 		changed = true;
 	}
-	if (!changed)
+	if (!changed || sweep_has_reported(slot->start, at + first))
 		return;
+	if (flags & HW_ERROR_AT_EXIT)
+		sweep_note(slot->start, at + first);
 	struct guard_block block;
 	slots_describe(slot, &block);
 	block.live = true; /* as long as the change can have been made */
@@ -319,7 +322,25 @@ void slots_check(const struct guard_slot *slot, struct guard_caller caller, uint
 	check_slack(slot, slot->start + slot->bytes, slack_after(slot, at), caller, flags);
 }
 
-void slots_each(void (*each)(const struct guard_slot *slot))
+static bool is_slack_whole(uint64_t at, uint64_t bytes)
+{
+	uint8_t found[SLACK_CHECKED];
+	bool whole = guard_peek(found, at, bytes);
+	for (uint64_t i = 0; i < bytes && whole; i++)
+		whole = found[i] == SLACK_CANARY;
+	return whole;
+}
+
+/* Its page is left as it is: to write to it would copy it. */
+void slots_pass_over(struct guard_slot *slot)
+{
+	uint64_t at = slot_address(slot), before = slack_before(slot, at);
+	if (!is_slack_whole(slot->start - before, before) ||
+		!is_slack_whole(slot->start + slot->bytes, slack_after(slot, at)))
+		__atomic_store_n(&slot->reported, 1, __ATOMIC_RELAXED);
+}
+
+void slots_each(void (*each)(struct guard_slot *slot))
 {
 	uint64_t pages = __atomic_load_n(&opened_pages, __ATOMIC_ACQUIRE);
 	for (uint64_t i = 0; i < pages / 2; i++)
@@ -353,6 +374,31 @@ void slots_stop(enum hw_check_limit why)
 bool slots_pass(uint64_t address)
 {
 	return !sys_no_calls() && backend_pass(address & ~(uint64_t)(GUARD_PAGE - 1));
+}
+
+void slots_shut(uint64_t page)
+{
+	if (!sys_no_calls())
+		backend_shut(page);
+}
+
+bool slots_are_programs(uint64_t address)
+{
+	const struct guard_slot *slot = slots_find(address);
+	return slot && __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == SLOT_LIVE &&
+	       address - slot_address(slot) < (uint64_t)slot->pages << GUARD_PAGE_SHIFT;
+}
+
+bool slots_refill(uint64_t at, uint64_t bytes)
+{
+	bool filled = true;
+	uint64_t end = page_address(__atomic_load_n(&opened_pages, __ATOMIC_ACQUIRE));
+	if (bytes < end - at)
+		end = at + bytes;
+	for (; at < end; at += GUARD_PAGE)
+		if (slots_are_programs(at))
+			filled &= backend_refill(at);
+	return filled;
 }
 
 void slots_fork_prepare(void)

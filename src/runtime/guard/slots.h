@@ -35,7 +35,7 @@ struct guard_slot {
 	uint8_t state; /* enum slot_state; release: the rest is there */
 	uint8_t alloc_kind, align_shift, before;
 	uint32_t reported; /* slots_note_reported() */
-	uint32_t reserved;
+	uint32_t faults;   /* of step.c */
 };
 static_assert(sizeof(struct guard_slot) == 48, "an opened piece has whole pages of them");
 
@@ -71,8 +71,11 @@ void slots_note_reported(uint64_t address);
 /* Reports what has changed next to a live block. */
 void slots_check(const struct guard_slot *slot, struct guard_caller caller, uint32_t flags);
 
+/* What has changed next to a live block so far is not to be reported. */
+void slots_pass_over(struct guard_slot *slot);
+
 /* Calls `each` for all slots that are live. */
-void slots_each(void (*each)(const struct guard_slot *slot));
+void slots_each(void (*each)(struct guard_slot *slot));
 
 /* No more slots: gives back all that was not used. */
 void slots_stop(enum hw_check_limit why);
@@ -82,6 +85,17 @@ extern uint64_t slots_live_bytes;
 
 /* Makes the page of an address that was accessed by an error accessible. */
 bool slots_pass(uint64_t address);
+
+/* Makes it inaccessible again, with what is there. */
+void slots_shut(uint64_t page);
+
+/* The program has given pages back to the system: those of live blocks have zeros now.
+ * Returns whether they can be accessed. */
+bool slots_refill(uint64_t at, uint64_t bytes);
+
+/* Whether an address is in the pages of a live block, or next to it in them: no page that we have
+ * made inaccessible. */
+bool slots_are_programs(uint64_t address);
 
 void slots_fork_prepare(void);
 void slots_fork_done(bool child);

@@ -9,6 +9,7 @@
 #include "runtime/guard/signals.h"
 #include "runtime/guard/slots.h"
 #include "runtime/guard/sums.h"
+#include "runtime/guard/sweep.h"
 #include "runtime/guard/table.h"
 
 #include <errno.h>
@@ -61,6 +62,7 @@ static void prepare_parts(void)
 	choice_init();
 	plain_init();
 	sums_init(slots_init(), guard_settings.sums);
+	sweep_init();
 	signals_init();
 }
 
@@ -99,6 +101,7 @@ static void end_fork_in_child(void)
 	choice_fork_child();
 	slots_fork_done(true);
 	plain_fork_done(true);
+	sweep_fork_child();
 }
 
 static __attribute__((constructor)) void begin_program(void)
@@ -167,6 +170,18 @@ GUARD_API int mlockall(int flags)
 	return result;
 }
 
+/* With userfaultfd a page that is given back has to be filled again: a system call fails with
+ * it, where natively there are zeros. */
+int madvise(void *at, size_t bytes, int advice);
+GUARD_API int madvise(void *at, size_t bytes, int advice)
+{
+	int result = result_of(sys_call(__NR_madvise, at, bytes, advice));
+	if (!result && (advice == MADV_DONTNEED || advice == MADV_REMOVE) &&
+		slots_have((uint64_t)at))
+		slots_refill((uint64_t)at, bytes);
+	return result;
+}
+
 /* From then on a system call of ours may be deadly. */
 static void before_confinement(void)
 {
@@ -191,6 +206,8 @@ GUARD_API long guard_syscall(long number, long a, long b, long c, long d, long e
 	if (number == __NR_seccomp &&
 		(a == SECCOMP_SET_MODE_FILTER || a == SECCOMP_SET_MODE_STRICT))
 		before_confinement();
+	else if (number == __NR_exit_group)
+		sweep_ending();
 	long result = sys_call6(number, a, b, c, d, e, f);
 	if (!sys_failed(result))
 		return result;

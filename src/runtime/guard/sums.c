@@ -168,6 +168,12 @@ void sums_publish(void)
 		__atomic_fetch_or(&to->limits, sums.limits, __ATOMIC_RELAXED);
 }
 
+GUARD_API void heapwise_guard_recorded(void)
+{
+	if (__atomic_load_n(&guard_readiness, __ATOMIC_ACQUIRE) == GUARD_READY)
+		shown_sums();
+}
+
 void sums_fork_child(void)
 {
 	for (unsigned i = 0; i < PLACES; i++)

@@ -32,4 +32,9 @@ bool heapwise_rt_check_report(enum hw_error_kind kind, const struct hw_error_rep
  * another one once that child is recorded. */
 struct hw_check_sums *heapwise_rt_check_sums(void) __attribute__((weak));
 
+/* The one function in the other direction, NULL without that library: the process is recorded from
+ * now on, where the sums can be shown. A program that allocates nothing would seem not to be served
+ * otherwise. */
+void heapwise_guard_recorded(void) __attribute__((weak));
+
 #endif

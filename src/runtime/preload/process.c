@@ -7,6 +7,7 @@
  * libc has set up its environment, so all of it is raw system calls with all signals blocked.
  */
 #include "runtime/preload/process.h"
+#include "runtime/preload/check_bridge.h"
 #include "runtime/preload/clear.h"
 #include "runtime/preload/dump_signal.h"
 #include "runtime/preload/frees.h"
@@ -345,6 +346,8 @@ static bool process_start(void)
 	else
 		rt_mode = RT_MODE_EXACT;
 	__atomic_store_n(&p->state, shared ? RT_RECORDING : RT_PASSIVE, __ATOMIC_RELEASE);
+	if (shared && heapwise_guard_recorded)
+		heapwise_guard_recorded();
 	return shared;
 }
 

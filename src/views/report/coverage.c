@@ -19,6 +19,7 @@ static const struct coverage_limit {
 	{CHECK_LIMIT_LOCKED, "locked", "locked memory (mlockall)"},
 	{CHECK_LIMIT_FORK, "fork", "a fork, whose child could not renew its guards"},
 	{CHECK_LIMIT_SANDBOX, "sandbox", "system calls that the program forbade itself (seccomp)"},
+	{CHECK_LIMIT_ERRORS, "errors", "the number of errors (pages of some stayed accessible)"},
 };
 
 static void add_limits(const struct check_coverage *coverage, bool as_words, struct text *out)
@@ -116,7 +117,8 @@ static const struct column coverage_columns[] = {
 	[SEED] = {"seed", COLUMN_TEXT, .says = "of the choice of blocks, for `--seed`"},
 	[LIMITS] = {"limited_by", COLUMN_TEXT,
 		.says = "why less was guarded than asked for: a list of `budget`, `address-space`, "
-			"`mappings`, `memory`, `locked`, `fork`, `sandbox`; empty: it was not"},
+			"`mappings`, `memory`, `locked`, `fork`, `sandbox`, `errors`; empty: it "
+			"was not"},
 	[BLOCKS] = COUNT_OF(check_coverage, blocks, "that the program allocated"),
 	BYTES_OF(check_coverage, bytes, "in them"),
 	COUNT_OF(check_coverage, guarded_blocks,

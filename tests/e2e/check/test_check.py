@@ -190,6 +190,35 @@ def ended_by_signal(folder):
 
 
 @TESTS.test
+def unusual_ends(folder):
+    """What only the end of a program shows is found at _exit, quick_exit, exec, abort and a fault, once and in its process"""
+    for options in ((), ("--full",), ("--full", "--backend=none"), ("--leak-check=full",)):
+        program = guarded.TARGETS / "wrongs-O2"
+        ended = hw.run([hw.HEAPWISE, "check", "--json", *options, "--", program, "unusual_ends"])
+        last = json.loads(ended.errors.splitlines()[-1])
+        wanted = sum(1 for _ in guarded.EXPECTED.finditer(ended.text))
+        hw.need(wanted and last["sums"]["errors"] == wanted, f"{options}: {wanted} expected, {last}")
+        hw.need(last["sums"]["undecided"] == 0, f"{options}: {last}")
+
+
+@TESTS.test
+def later_errors(folder):
+    """Errors of several instructions at one page are several, with all their stacks"""
+    for story in ("several_errors", "many_errors", "repeated_errors"):
+        need_story(folder, guarded.TARGETS / "wrongs-O2", story, "--full", "--before=0")
+
+
+@TESTS.test
+def without_blocks(folder):
+    """A program that allocates nothing and is killed was served all the same, and so was its child"""
+    for story in ("killed", "killed_in_child"):
+        ended = hw.run([hw.HEAPWISE, "check", "--json", "--", guarded.TARGETS / "hostile-O2", story])
+        last = json.loads(ended.errors.splitlines()[-1])
+        hw.need(last["sums"]["undecided"] == 0, f"{story}: {last}; {ended}")
+        hw.need("did not serve" not in ended.errors, f"{story}: {ended.errors}")
+
+
+@TESTS.test
 def usual_programs(folder):
     """Programs of the system, and what they start, run as ever and have no error"""
     script = "for i in 1 2 3; do echo $i; done | sort -r; ls / | wc -l; exit 3"

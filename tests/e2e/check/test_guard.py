@@ -14,15 +14,16 @@ import hw
 TESTS = hw.Tests()
 BACKENDS = ("madvise", "uffd", "mprotect")
 # What the inaccessible page shows, by where it is; and what is exact in any case.
-BEHIND = ("over_read", "over_write_far")
+BEHIND = ("over_read", "over_write_far", "several_errors", "many_errors", "repeated_errors")
 BEFORE = ("under_read",)
 FREED = ("freed_read", "freed_write", "realloc_old", "in_child", "in_thread")
 EITHER = ("over_write", "free_twice", "free_twice_late", "free_others", "usable", "realloc_to_zero", "silly_sizes",
-          "alignments", "never_freed")
+          "alignments", "never_freed", "unusual_ends")
 CXX = ("mismatches", "sizes", "alignments", "out_of_memory")
 VARIANTS = ("O0", "O2")
 # Where an allocator with fault handlers can do harm; errors are found there too, but for those with limits.
-HOSTILE = ("own_handler", "own_settings", "masks", "ends", "threads", "thread_ends", "forks", "processes", "chains", "libraries")
+HOSTILE = ("own_handler", "own_settings", "masks", "ends", "threads", "thread_ends", "forks", "processes", "chains", "libraries",
+           "own_pages", "own_traps", "trap_ends", "interrupted", "same_errors", "jumped")
 HARMLESS = HOSTILE + ("own_limit", "limited", "locked", "zero_and_end", "confined", "refused")
 
 

@@ -17,7 +17,7 @@ import hw
 TESTS = hw.Tests()
 VARIANTS = ("O0", "O2", "fortified")
 STORIES = ("memory", "memory_ends", "freed", "endless", "compared", "small_destination", "overlaps",
-           "overlapping_strings", "wide", "prints", "system_calls", "files", "threads", "handlers", "places")
+           "overlapping_strings", "wide", "prints", "system_calls", "names", "structures", "files", "threads", "handlers", "places")
 # A write before a plain block damages what is known of it, which the free finds.
 GUARDED_ALONE = ("memory_before",)
 EXPECTED = re.compile(r"^expect (?P<kind>\w+)(?: (?P<offset>\d+) (?P<where>\w+) (?P<size>\d+)(?P<freed> freed)?)? by (?P<call>\S+)$",

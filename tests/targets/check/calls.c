@@ -10,14 +10,27 @@
 #include "wrongs.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/times.h>
 #include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -444,6 +457,106 @@ static void system_calls(bool good)
 	show("read", read(zero, (void *)8, 5));
 }
 
+/* What the kernel is given by other calls: of each a block of the size that the call needs, or one
+ * that is smaller by OVER; a name that has an end, or one that has none. */
+#define GIVEN(name, size, call)                                                                    \
+	do {                                                                                       \
+		size_t n = hide_size(good ? (size) : (size) - (OVER < (size) ? OVER : 1));         \
+		char *p = hide(calloc(1, n));                                                      \
+		if (!good)                                                                         \
+			expect_by("SyscallParam", 0, "after", n, name);                            \
+		show_if(good, name, (long long)(call) != 0);                                       \
+		free(p);                                                                           \
+	} while (0)
+
+#define NAMED(name, call)                                                                          \
+	do {                                                                                       \
+		char *p = good ? string_block() : full_block();                                    \
+		if (!good)                                                                         \
+			expect_by("SyscallParam", 0, "after", SIZE, name);                         \
+		show_if(good, name, (long long)(call) != 0);                                       \
+		free(p);                                                                           \
+	} while (0)
+
+static void names(bool good)
+{
+	struct stat facts;
+	NAMED("open(filename)", open(p, O_RDONLY));
+	NAMED("openat(filename)", openat(AT_FDCWD, p, O_RDONLY));
+	NAMED("open(filename)", fopen(p, "r"));
+	NAMED("open(filename)", opendir(p));
+	NAMED("access(pathname)", access(p, R_OK));
+	NAMED("chdir(path)", chdir(p));
+	NAMED("unlink(pathname)", unlink(p));
+	NAMED("rmdir(pathname)", rmdir(p));
+	NAMED("chmod(path)", chmod(p, 0600));
+	NAMED("rename(oldpath)", rename(p, "/no/such"));
+	NAMED("rename(newpath)", rename("/no/such", p));
+	NAMED("stat(file_name)", stat(p, &facts));
+	NAMED("lstat(file_name)", lstat(p, &facts));
+	NAMED("fstatat(file_name)", fstatat(AT_FDCWD, p, &facts, 0));
+	GIVEN("stat(buf)", sizeof(facts), stat("/", (struct stat *)p));
+	GIVEN("fstat(buf)", sizeof(facts), fstat(1, (struct stat *)p));
+	GIVEN("statfs(buf)", sizeof(struct statfs), statfs("/", (struct statfs *)p));
+	/* A name that is too long is the kernel's to refuse; an address that no one has, too. */
+	char *endless = hide(malloc(5000));
+	memset(endless, 'a', 5000);
+	show("open", open(endless, O_RDONLY));
+	free(endless);
+	show("open", open((char *)hide((void *)8), O_RDONLY));
+	show("stat", stat("/", (struct stat *)hide((void *)8)));
+}
+
+static void structures(bool good)
+{
+	int pair[2], status;
+	socklen_t length;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct timespec none = {0};
+	pipe(pair);
+	int other = socket(AF_UNIX, SOCK_STREAM, 0);
+	int queue = epoll_create1(0);
+	GIVEN("poll(ufds)", 2 * sizeof(struct pollfd),
+		(memset(p, 0xff, n), poll((struct pollfd *)p, 2, 0)));
+	GIVEN("select(readfds)", 16, select(128, (fd_set *)p, NULL, NULL, (struct timeval *)&none));
+	GIVEN("epoll_wait(events)", 3 * sizeof(struct epoll_event),
+		epoll_wait(queue, (struct epoll_event *)p, 3, 0));
+	GIVEN("epoll_ctl(event)", sizeof(struct epoll_event),
+		epoll_ctl(queue, EPOLL_CTL_ADD, pair[0], (struct epoll_event *)p));
+	GIVEN("wait4(status)", sizeof(int), waitpid(-1, (int *)p, WNOHANG));
+	GIVEN("socketcall.connect(serv_addr)", 40, connect(other, (struct sockaddr *)p, 40));
+	GIVEN("socketcall.getsockname(name)", 24,
+		(length = 24, getsockname(other, (struct sockaddr *)p, &length)));
+	GIVEN("socketcall.getsockname(namelen_in)", sizeof(int),
+		getsockname(other, (struct sockaddr *)&address, (socklen_t *)p));
+	GIVEN("socketcall.getsockopt(optval)", 8,
+		(length = 8, getsockopt(other, SOL_SOCKET, SO_TYPE, p, &length)));
+	GIVEN("socketcall.setsockopt(optval)", 8,
+		setsockopt(other, SOL_SOCKET, SO_REUSEADDR, p, 8));
+	GIVEN("socketcall.socketpair(sv)", 8, socketpair(AF_UNIX, SOCK_STREAM, 0, (int *)p));
+	GIVEN("pipe(filedes)", 8, pipe((int *)p));
+	GIVEN("gettimeofday(tv)", 16, gettimeofday((struct timeval *)p, NULL));
+	GIVEN("clock_gettime(tp)", 16, clock_gettime(CLOCK_MONOTONIC, (struct timespec *)p));
+	GIVEN("nanosleep(req)", 16, nanosleep((struct timespec *)p, NULL));
+	GIVEN("uname(buf)", sizeof(struct utsname), uname((struct utsname *)p));
+	GIVEN("sysinfo(info)", sizeof(struct sysinfo), sysinfo((struct sysinfo *)p));
+	GIVEN("getrlimit(rlim)", 16, getrlimit(RLIMIT_CORE, (struct rlimit *)p));
+	GIVEN("getrusage(usage)", sizeof(struct rusage),
+		getrusage(RUSAGE_SELF, (struct rusage *)p));
+	GIVEN("times(buf)", sizeof(struct tms), times((struct tms *)p));
+	GIVEN("ioctl(FIONREAD)", 4, ioctl(pair[0], FIONREAD, p));
+	GIVEN("ioctl(TCGETS)", 36, ioctl(pair[0], TCGETS, p));
+	GIVEN("fcntl(F_GETLK)", sizeof(struct flock), fcntl(pair[0], F_GETLK, p));
+	/* Numbers as arguments, sizes of 0, and what is not given at all. */
+	show("fcntl", fcntl(pair[0], F_GETFD));
+	show("ioctl", ioctl(pair[0], FIOCLEX));
+	show("getgroups", getgroups(0, NULL) >= 0);
+	show("select", select(0, NULL, NULL, NULL, (struct timeval *)&none));
+	show("getsockname", getsockname(other, (struct sockaddr *)&address, hide((void *)8)));
+	show("wait", waitpid(-1, NULL, WNOHANG));
+	(void)status;
+}
+
 static void files(bool good)
 {
 	FILE *file = tmpfile();
@@ -568,6 +681,8 @@ static const struct story stories[] = {
 	{"wide", wide},
 	{"prints", prints},
 	{"system_calls", system_calls},
+	{"names", names},
+	{"structures", structures},
 	{"files", files},
 	{"filled", filled},
 	{"handlers", handlers},

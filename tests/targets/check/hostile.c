@@ -8,9 +8,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -97,7 +99,7 @@ static void own_settings(bool good)
 	sigaction(SIGSEGV, &action, &old);
 	printf("%d\n", old.sa_handler == SIG_DFL);
 	sigaction(SIGSEGV, NULL, &old);
-	printf("%d %x %d %d %d\n", old.sa_handler == jump_out, old.sa_flags & ~0x04000000,
+	printf("%d %x %d %d %d\n", old.sa_handler == jump_out, old.sa_flags,
 		sigismember(&old.sa_mask, SIGUSR1), sigismember(&old.sa_mask, SIGBUS),
 		sigismember(&old.sa_mask, SIGUSR2));
 	printf("%d\n", signal(SIGSEGV, SIG_IGN) == jump_out);
@@ -532,11 +534,222 @@ static void chains(bool good)
 	make_error(good);
 }
 
+/* --- pages of blocks that the program changes itself --- */
+
+#define PAGES 8192u
+
+static char *volatile protected_block;
+
+static void unprotect(int number, siginfo_t *info, void *context)
+{
+	(void)context;
+	caught = number;
+	mprotect(protected_block, PAGES, PROT_READ | PROT_WRITE);
+	caught_at = (void *)((char *)info->si_addr - protected_block);
+}
+
+/* As collectors of garbage do: memory is given back and used again, or protected to notice writes.
+ */
+static void own_pages(bool good)
+{
+	char *p = hide(memalign(4096, PAGES)), *q = hide(memalign(4096, PAGES));
+	memset(p, 7, PAGES);
+	printf("%d\n", madvise(p, PAGES, MADV_DONTNEED));
+	printf("%d %d\n", p[10], p[5000]);
+	memset(p, 8, PAGES);
+	madvise(p, PAGES, MADV_DONTNEED);
+	int zero = open("/dev/zero", O_RDONLY);
+	printf("%zd\n", read(zero, p, PAGES));
+	madvise(p, PAGES, MADV_DONTNEED);
+	strcpy(p + 4090, "over both");
+	printf("%s\n", p + 4090);
+	close(zero);
+	set_action(SIGSEGV, unprotect, 0);
+	protected_block = q;
+	memset(q, 1, PAGES);
+	mprotect(q, PAGES, PROT_READ);
+	bytes_of(q)[4100] = 3;
+	printf("%d %p %d\n", (int)caught, caught_at, q[4100]);
+	mprotect(q, PAGES, PROT_NONE);
+	printf("%d\n", bytes_of(q)[4100]);
+	free(q);
+	free(p);
+	signal(SIGSEGV, SIG_DFL);
+	make_error(good);
+}
+
+/* --- single steps --- */
+
+static volatile int traps;
+
+static void count_trap(int number)
+{
+	(void)number;
+	traps++;
+}
+
+/* Some instructions with the trap flag. */
+static void step_some(void)
+{
+	__asm__ volatile("sub $128, %%rsp\n\t"
+			 "pushf\n\torl $0x100, (%%rsp)\n\tpopf\n\t"
+			 "nop\n\tnop\n\tnop\n\t"
+			 "pushf\n\tandl $~0x100, (%%rsp)\n\tpopf\n\t"
+			 "add $128, %%rsp" ::
+				 : "memory", "cc");
+}
+
+static void own_traps(bool good)
+{
+	sigset_t set, old;
+	struct sigaction action;
+	make_error(good);
+	signal(SIGTRAP, count_trap);
+	sigaction(SIGTRAP, NULL, &action);
+	printf("%d %x\n", action.sa_handler == count_trap, action.sa_flags);
+	__asm__ volatile("int3");
+	raise(SIGTRAP);
+	step_some();
+	printf("%d\n", traps);
+	make_error(good);
+	step_some();
+	__asm__ volatile("int3");
+	printf("%d\n", traps);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	make_error(good);
+	raise(SIGTRAP);
+	printf("%d\n", traps);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	printf("%d\n", traps);
+	signal(SIGTRAP, SIG_IGN);
+	make_error(good);
+	raise(SIGTRAP);
+	signal(SIGTRAP, SIG_DFL);
+	make_error(good);
+}
+
+static void end_by_int3(void)
+{
+	make_error(caught == 77);
+	__asm__ volatile("int3");
+}
+
+static void end_by_sigtrap(void)
+{
+	make_error(caught == 77);
+	raise(SIGTRAP);
+}
+
+static void trap_ends(bool good)
+{
+	caught = good ? 77 : 0;
+	report_child("int3", end_by_int3);
+	report_child("SIGTRAP", end_by_sigtrap);
+}
+
+/* The thread is interrupted in between, again and again, by handlers that make errors themselves.
+ */
+static volatile char *shared_block;
+static volatile bool is_good;
+
+static void make_more_errors(int number)
+{
+	(void)number;
+	traps++;
+	shared_block[is_good ? 1 : 64] = 1;
+}
+
+static void *interrupt_on(void *thread)
+{
+	while (!forks_over)
+		pthread_kill((pthread_t)thread, SIGUSR1);
+	return NULL;
+}
+
+static void interrupted(bool good)
+{
+	pthread_t thread;
+	is_good = good;
+	shared_block = bytes_of(malloc(64));
+	if (!good) {
+		expect("InvalidWrite", 0, "after", 64);
+		expect("InvalidRead", 2, "after", 64);
+	}
+	signal(SIGUSR1, make_more_errors);
+	pthread_create(&thread, NULL, interrupt_on, (void *)pthread_self());
+	while (traps < 200)
+		(void)shared_block[good ? 2 : 66];
+	forks_over = true;
+	pthread_join(thread, NULL);
+	puts("enough");
+}
+
+/* Threads that make the same errors at the same page at the same time. */
+static void *make_same_errors(void *argument)
+{
+	(void)argument;
+	for (int i = 0; i < 1000; i++) {
+		shared_block[is_good ? 1 : 64] = 1;
+		(void)shared_block[is_good ? 2 : 66];
+	}
+	return NULL;
+}
+
+static void same_errors(bool good)
+{
+	is_good = good;
+	shared_block = bytes_of(malloc(64));
+	if (!good) {
+		expect("InvalidWrite", 0, "after", 64);
+		expect("InvalidRead", 2, "after", 64);
+	}
+	run_threads(HAMMERS, make_same_errors);
+}
+
+static void jump_into_block(void)
+{
+	((void (*)(void))hide(protected_block))();
+}
+
+/* Memory of blocks is not executable, with or without. */
+static void jumped(bool good)
+{
+	protected_block = malloc(64);
+	if (!good)
+		printf("expect InvalidJump 0 inside 64\n");
+	report_child("jump", good ? end_null : jump_into_block);
+	free(protected_block);
+	if (!good)
+		expect_freed("InvalidJump", 0, 64);
+	report_child("jump", good ? end_null : jump_into_block);
+}
+
+/* Nothing is allocated, and no handler of the program's end runs. */
+static void killed(bool good)
+{
+	raise(SIGKILL);
+	(void)good;
+}
+
+static void killed_in_child(bool good)
+{
+	if (!fork())
+		raise(SIGKILL);
+	wait(NULL);
+	raise(SIGKILL);
+	(void)good;
+}
+
 static const struct story stories[] = {{"own_handler", own_handler}, {"own_settings", own_settings},
 	{"masks", masks}, {"ends", ends}, {"threads", threads}, {"thread_ends", thread_ends},
 	{"forks", forks}, {"own_limit", own_limit}, {"limited", limited}, {"locked", locked},
 	{"confined", confined}, {"refused", refused}, {"libraries", libraries},
-	{"processes", processes}, {"zero_and_end", zero_and_end}, {"chains", chains}, {NULL, NULL}};
+	{"processes", processes}, {"zero_and_end", zero_and_end}, {"chains", chains},
+	{"own_pages", own_pages}, {"own_traps", own_traps}, {"trap_ends", trap_ends},
+	{"interrupted", interrupted}, {"same_errors", same_errors}, {"jumped", jumped},
+	{"killed", killed}, {"killed_in_child", killed_in_child}, {NULL, NULL}};
 
 int main(int argc, char **argv)
 {

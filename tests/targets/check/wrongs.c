@@ -2,11 +2,14 @@
 /* Errors of C programs: accesses and frees. See wrongs.h. */
 #include "wrongs.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -345,6 +348,181 @@ static void never_freed(bool good)
 	atexit(at_exit);
 }
 
+/* Of one block, at one page: each instruction's, and each one's once. */
+static void several_errors(bool good)
+{
+	int rounds = (int)(size_t)hide((void *)20);
+	for (size_t n = 64; n < 5000; n += 1600) {
+		volatile char *p = bytes_of(malloc(n)), *q = bytes_of(malloc(n));
+		size_t over = good ? 0 : n;
+		if (!good) {
+			expect("InvalidWrite", 8, "after", n);
+			expect("InvalidWrite", 40, "after", n);
+			expect("InvalidRead", 8, "after", n);
+			expect_freed("InvalidWrite", 8, n);
+			expect_freed("InvalidRead", 8, n);
+		}
+		p[over + 8] = 5;
+		for (int i = 0; i < rounds; i++)
+			p[over + 40 + (size_t)i % 8] = 1;
+		/* What was written is there. */
+		if (p[over + 8] != 5)
+			exit(3);
+		if (!good)
+			free((void *)q);
+		for (int i = 8; i < rounds; i++)
+			q[i] = 6;
+		if (q[8] != 6)
+			exit(4);
+		if (good)
+			free((void *)q);
+		free((void *)p);
+	}
+}
+
+/* More instructions than one that make the same access many times. */
+static void many_errors(bool good)
+{
+	volatile char *p = bytes_of(malloc(48));
+	if (!good) {
+		expect("InvalidWrite", 0, "after", 48);
+		expect("InvalidRead", 1000, "after", 48);
+	}
+	for (int i = 0; i < 100000; i++) {
+		p[good ? 0 : 48] = 1;
+		(void)p[good ? 40 : 1048];
+	}
+	if (p[good ? 0 : 48] != 1)
+		exit(3);
+	free((void *)p);
+}
+
+/* An instruction that is repeated is one. */
+static void repeated_errors(bool good)
+{
+	static char from[6000];
+	for (size_t n = 100; n <= 4000; n += 1300) {
+		char *p = hide(malloc(64)), *to = good ? hide(malloc(n)) : p + 64;
+		void *d = to, *s = from;
+		size_t count = n;
+		if (!good)
+			expect("InvalidWrite", 0, "after", 64);
+		__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(count)::"memory");
+		if (d != to + n)
+			exit(3);
+		if (good)
+			free(to);
+		free(p);
+	}
+}
+
+/* --- ends at which nobody frees --- */
+
+static void leave_damage(bool good)
+{
+	volatile char *p = bytes_of(malloc(37));
+	if (!good)
+		p[38] = 1;
+}
+
+static void end_exit(void)
+{
+	_exit(7);
+}
+
+static void end_exit_c99(void)
+{
+	_Exit(8);
+}
+
+static void end_quick_exit(void)
+{
+	quick_exit(9);
+}
+
+static void end_system_call(void)
+{
+	syscall(SYS_exit_group, 10);
+}
+
+static void end_exec(void)
+{
+	execv("/no/such/program", (char *[]){"no", NULL});
+	execve("/bin/true", (char *[]){"true", NULL}, environ);
+}
+
+static void end_exec_by_name(void)
+{
+	execvp("true", (char *[]){"true", NULL});
+}
+
+static void end_abort(void)
+{
+	abort();
+}
+
+static void end_assert(void)
+{
+	__assert_fail("it is", "wrongs.c", 1, "end_assert");
+}
+
+static void end_fault(void)
+{
+	*(volatile int *)hide((void *)24) = 1;
+}
+
+static void survive_abort(int number)
+{
+	(void)number;
+	_exit(11);
+}
+
+static void end_in_handler(void)
+{
+	signal(SIGABRT, survive_abort);
+	abort();
+}
+
+/* Shares memory with the process that makes it: what is damaged is that one's. */
+static void end_vforked(void)
+{
+	if (!vfork())
+		_exit(0);
+	wait(NULL);
+	_exit(12);
+}
+
+/* The child has nothing to report but what it did. */
+static void end_forked(void)
+{
+	fflush(stdout);
+	if (!fork())
+		_exit(0);
+	wait(NULL);
+	_exit(13);
+}
+
+static void unusual_ends(bool good)
+{
+	static void (*const ends[])(void) = {end_exit, end_exit_c99, end_quick_exit,
+		end_system_call, end_exec, end_exec_by_name, end_abort, end_assert, end_fault,
+		end_in_handler, end_vforked, end_forked};
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		int status = -1;
+		if (!good)
+			expect("InvalidWrite", 1, "after", 37);
+		fflush(stdout);
+		pid_t child = fork();
+		if (!child) {
+			leave_damage(good);
+			ends[i]();
+			_exit(99);
+		}
+		waitpid(child, &status, 0);
+		printf("%x\n", status & ~0x80);
+	}
+}
+
 static const struct story stories[] = {{"over_write", over_write}, {"over_read", over_read},
 	{"over_write_far", over_write_far}, {"under_write", under_write},
 	{"under_read", under_read}, {"freed_read", freed_read}, {"freed_write", freed_write},
@@ -352,7 +530,9 @@ static const struct story stories[] = {{"over_write", over_write}, {"over_read",
 	{"free_twice", free_twice}, {"free_twice_late", free_twice_late},
 	{"free_others", free_others}, {"usable", usable}, {"realloc_to_zero", realloc_to_zero},
 	{"silly_sizes", silly_sizes}, {"alignments", alignments}, {"in_child", in_child},
-	{"in_thread", in_thread}, {"never_freed", never_freed}, {NULL, NULL}};
+	{"in_thread", in_thread}, {"never_freed", never_freed}, {"several_errors", several_errors},
+	{"many_errors", many_errors}, {"repeated_errors", repeated_errors},
+	{"unusual_ends", unusual_ends}, {NULL, NULL}};
 
 int main(int argc, char **argv)
 {

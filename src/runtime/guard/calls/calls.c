@@ -274,6 +274,12 @@ void calls_report_endless(const char *name, const void *end, struct guard_caller
 		HW_ERROR_UNSIZED, caller);
 }
 
+void calls_report_name(const char *name, const void *end, struct guard_caller caller)
+{
+	report_outside(HW_ERROR_SYSCALL, name, (struct outside){(uint64_t)end, 1}, false,
+		HW_ERROR_UNSIZED, caller);
+}
+
 void calls_check_overlap(const char *name, const void *to, uint64_t written, const void *from,
 	uint64_t read, struct guard_caller caller)
 {

@@ -134,6 +134,8 @@ void calls_check_overlap(const char *name, const void *to, uint64_t written, con
 	uint64_t read, struct guard_caller caller);
 /* A string goes on at the end of its block, `end`. */
 void calls_report_endless(const char *name, const void *end, struct guard_caller caller);
+/* Of a name for the kernel: "open(filename)". */
+void calls_report_name(const char *name, const void *end, struct guard_caller caller);
 /* Bytes that are to leave the program, where new blocks are filled with a pattern: reports those of
  * a block that still have it. */
 void calls_check_filled(

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs when: see parts.h. May touch: the same. */
+#include "runtime/guard/calls/parts.h"
+
+#include <errno.h>
+
+/* PATH_MAX: the kernel reads no more of a name, and refuses it. */
+#define NAME_MOST 4096u
+
+/* As calls_room(), without passing calls over. */
+static uint64_t room_at(const void *at)
+{
+	uint64_t address = (uint64_t)at;
+	if (slots_have(address))
+		return calls_room_in_slot(address);
+	if (rt_unlikely(address >> 47 || !table_root))
+		return CALLS_ANY;
+	const struct table_leaf *leaf =
+		__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
+	return rt_likely(!leaf) ? CALLS_ANY : calls_room_in_leaf(address, leaf);
+}
+
+static bool ends_in(const char *name, uint64_t room)
+{
+	for (uint64_t i = 0; i < room; i++)
+		if (!name[i])
+			return true;
+	return room >= NAME_MOST;
+}
+
+static bool part_fits(const struct part *part, uint64_t room)
+{
+	if (part->bytes != PART_NAME)
+		return part->bytes <= room;
+	return room == CALLS_ANY || ends_in(part->at, room < NAME_MOST ? room : NAME_MOST);
+}
+
+bool parts_fit(const struct part *parts, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (parts[i].at && rt_unlikely(!part_fits(&parts[i], room_at(parts[i].at))))
+			return false;
+	return true;
+}
+
+void parts_report(const struct part *parts, unsigned count, struct guard_caller caller)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct part *p = &parts[i];
+		uint64_t room = p->at ? room_at(p->at) : CALLS_ANY;
+		if (!p->at || part_fits(p, room))
+			continue;
+		if (p->bytes == PART_NAME)
+			calls_report_name(p->text, (const char *)p->at + room, caller);
+		else
+			calls_check_buffer(p->text, p->at, p->bytes, p->leaves, caller);
+	}
+}
+
+long parts_missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+uint32_t parts_length(const void *at)
+{
+	uint32_t length;
+	return at && room_at(at) >= sizeof(length) &&
+			       guard_peek(&length, (uint64_t)at, sizeof(length))
+		       ? length
+		       : 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: see calls.h. May touch: the same.
+ *
+ * Functions that hand memory to the kernel, as tables: each has its parameters and, of those that
+ * are addresses, how many bytes there are to be, or that they are names. The kernel answers EFAULT
+ * to what it can't access, so they are examined before. All calls are: next to a system call that
+ * costs nothing.
+ */
+#ifndef RUNTIME_GUARD_PARTS_H
+#define RUNTIME_GUARD_PARTS_H
+
+#include "runtime/guard/calls/calls.h"
+
+/* Memory that a call gives to the kernel. */
+struct part {
+	const char *text; /* as memcheck has it: its suppressions fit */
+	const void *at;   /* NULL: nothing is given */
+	uint64_t bytes;   /* PART_NAME: a string with its end */
+	bool leaves;      /* it is read, not written */
+};
+#define PART_NAME UINT64_MAX
+
+#define READS(text, at, bytes)                                                                     \
+	(struct part)                                                                              \
+	{                                                                                          \
+		text, at, bytes, true                                                              \
+	}
+#define FILLS(text, at, bytes)                                                                     \
+	(struct part)                                                                              \
+	{                                                                                          \
+		text, at, bytes, false                                                             \
+	}
+#define NAMES(text, at) READS(text, at, PART_NAME)
+
+/* Whether all that is given is there. */
+bool parts_fit(const struct part *parts, unsigned count);
+
+/* Reports what is not. */
+void parts_report(const struct part *parts, unsigned count, struct guard_caller caller);
+
+/* The result of a function that this libc lacks. */
+long parts_missing(void);
+
+/* The length that is at an address which may not be readable; 0: it isn't. */
+uint32_t parts_length(const void *at);
+
+/* Defines such a function: all parameters, as they are declared and as they are passed on, and the
+ * parts. By another name, as libc's headers may declare it with other types. */
+#define PARTS(type, name, params, args, ...)                                                       \
+	REAL(type, name, params)                                                                   \
+	type own_##name params __asm__(#name);                                                     \
+	GUARD_API type own_##name params                                                           \
+	{                                                                                          \
+		const struct part parts[] = {__VA_ARGS__};                                         \
+		const unsigned count = sizeof(parts) / sizeof(*parts);                             \
+		if (rt_unlikely(!real_##name)) {                                                   \
+			calls_resolve();                                                           \
+			if (!real_##name)                                                          \
+				return (type)parts_missing();                                      \
+		}                                                                                  \
+		if (rt_unlikely(!parts_fit(parts, count)))                                         \
+			parts_report(parts, count, GUARD_CALLER());                                \
+		return real_##name args;                                                           \
+	}
+
+#endif
