@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "model/build.h"
 #include "model/model_impl.h"
 
@@ -33,6 +34,41 @@ const struct error_suppression *model_error_suppressions(
 const struct check_coverage *model_check_coverage(const struct model *model)
 {
 	return model->has_check ? &model->check : NULL;
+}
+
+static void add_sums(struct check_coverage *sum, const struct check_coverage *one)
+{
+	uint64_t *const sums[] = {&sum->blocks, &sum->bytes, &sum->guarded_blocks,
+		&sum->guarded_bytes, &sum->stacks, &sum->guarded_stacks, &sum->stacks_uncounted,
+		&sum->dropped, &sum->left_out, &sum->unserved};
+	const uint64_t parts[] = {one->blocks, one->bytes, one->guarded_blocks, one->guarded_bytes,
+		one->stacks, one->guarded_stacks, one->stacks_uncounted, one->dropped,
+		one->left_out, one->unserved};
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (__builtin_add_overflow(*sums[i], parts[i], sums[i]))
+			*sums[i] = UINT64_MAX;
+}
+
+void check_coverage_add(struct check_coverage *sum, const struct check_coverage *one)
+{
+	if (!one->is_there) { /* no figure of it is known but these */
+		const struct check_coverage lost = {.dropped = one->dropped,
+			.left_out = one->left_out,
+			.unserved = one->unserved ? one->unserved : 1};
+		add_sums(sum, &lost);
+		return;
+	}
+	if (!sum->is_there) {
+		sum->is_there = true;
+		sum->backend = one->backend;
+		sum->seed = one->seed;
+	} else if (strcmp(sum->backend, one->backend) != 0) {
+		sum->backend = "of several kinds";
+	}
+	sum->seeds_differ |= one->seeds_differ || sum->seed != one->seed;
+	sum->blocks_unknown |= one->blocks_unknown || (!one->blocks && one->stacks);
+	sum->limits |= one->limits;
+	add_sums(sum, one);
 }
 
 void build_check_coverage(struct model *model, const struct check_coverage *coverage)

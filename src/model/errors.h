@@ -46,9 +46,12 @@ struct program_error {
 /* What `heapwise check` looked at. */
 struct check_coverage {
 	bool is_there;       /* errors were looked for; else nothing below is known but left_out */
-	const char *backend; /* static: "madvise", "userfaultfd", "mprotect", "none", "unknown" */
+	const char *backend; /* static: "madvise", "userfaultfd", "mprotect", "none", "unknown"; of
+				several recordings that differ "of several kinds" */
 	uint64_t seed;       /* of the choice of blocks; the same seed repeats it */
-	uint64_t blocks, bytes;                 /* allocated */
+	bool seeds_differ;   /* of several recordings that were added up: seed means nothing */
+	uint64_t blocks, bytes; /* allocated */
+	bool blocks_unknown; /* of one of several that were added up: it ended before it counted */
 	uint64_t guarded_blocks, guarded_bytes; /* of them, next to inaccessible memory */
 	uint64_t stacks, guarded_stacks; /* different ones that allocated, of which a block was
 					    guarded */
@@ -56,6 +59,8 @@ struct check_coverage {
 	uint64_t dropped;          /* reports that did not reach the recording */
 	uint64_t left_out;         /* that did, and were different from more than it keeps */
 	uint32_t limits;           /* enum check_limit, or'ed */
+	uint64_t unserved; /* of recordings that were added up, those in which errors were not
+			      looked for, or not up to the process's end; 0 of one recording */
 };
 
 /* Why less was guarded than was asked for. */
@@ -69,6 +74,10 @@ enum check_limit {
 	CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls */
 	CHECK_LIMIT_ERRORS = 128, /* so many errors that pages of some stayed accessible */
 };
+
+/* Adds to `sum`, which is all zeros before the first, what was looked at in one more recording:
+ * `one`, in which errors were looked for if one->is_there. */
+void check_coverage_add(struct check_coverage *sum, const struct check_coverage *one);
 
 /* Returns what was looked at; NULL if the source is not a recording of `heapwise check`. */
 const struct check_coverage *model_check_coverage(const struct model *model);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Several models added up to one, as if one process had done all of it: stacks, sites, threads,
- * sizes, totals and errors beside leaks. Peaks were at moments of their own; their sum is an upper
- * bound. Searches for leaks, live blocks and what processes were forked with are left out.
+ * sizes, totals, errors beside leaks and what was looked at for them. Peaks were at moments of
+ * their own; their sum is an upper bound. Searches for leaks, live blocks and what processes were
+ * forked with are left out.
  */
 #ifndef SOURCES_MERGE_H
 #define SOURCES_MERGE_H
@@ -15,7 +16,8 @@
 
 /*
  * A new model, of the first one's program; the caller destroys it. The models may be destroyed
- * then. ERROR_INPUT: they are too large together. Precondition: 0 < count <= MERGE_MODELS_MAX.
+ * then. ERROR_INPUT: they are too large together, or of kinds that have no sum, as a recording of
+ * errors alone and one of a heap. Precondition: 0 < count <= MERGE_MODELS_MAX.
  */
 struct error *merge_models(
 	const struct model *const *models, size_t count, struct model **ret) must_check_;

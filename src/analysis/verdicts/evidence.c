@@ -386,6 +386,9 @@ static const char *why_unchecked(const struct model *model, const struct check_c
 		       "the program";
 	if (coverage->dropped || has_lost_events(model))
 		return "reports of errors were lost";
+	if (coverage->unserved)
+		return "errors were not looked for, or not up to the process's end, in some of the "
+		       "recordings";
 	if (lacks_end(model))
 		return "the recording is incomplete: errors may be missing";
 	if (went_on_unrecorded(model))

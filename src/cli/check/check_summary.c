@@ -57,26 +57,9 @@ static struct error *add_row(
 static void add_coverage(
 	struct check_summary *summary, enum exit_kind exit_kind, const struct check_coverage *one)
 {
-	struct check_coverage *all = &summary->coverage;
 	summary->processes += exit_kind != EXIT_KIND_EXEC;
-	if (!one || !one->is_there)
-		return;
-	if (!all->is_there) {
-		all->backend = one->backend;
-		all->seed = one->seed;
-	} else if (strcmp(all->backend, one->backend)) {
-		all->backend = "of several kinds";
-	}
-	all->is_there = true;
-	all->limits |= one->limits;
-	uint64_t *const sums[] = {&all->blocks, &all->bytes, &all->guarded_blocks,
-		&all->guarded_bytes, &all->stacks, &all->guarded_stacks, &all->stacks_uncounted,
-		&all->dropped, &all->left_out};
-	const uint64_t parts[] = {one->blocks, one->bytes, one->guarded_blocks, one->guarded_bytes,
-		one->stacks, one->guarded_stacks, one->stacks_uncounted, one->dropped,
-		one->left_out};
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		*sums[i] += parts[i];
+	if (one && one->is_there)
+		check_coverage_add(&summary->coverage, one);
 }
 
 static void add_doubt(struct check_summary *summary, const struct model *model)

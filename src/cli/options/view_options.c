@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "cli/terminal/message.h"
@@ -15,6 +16,9 @@ void view_request_deinit(struct view_request *request)
 {
 	query_deinit(&request->query);
 	free(request->path);
+	for (size_t i = 0; i < request->merged.len; i++)
+		free(request->merged.data[i]);
+	recording_paths_deinit(&request->merged);
 }
 
 static bool take_pattern(
@@ -323,9 +327,37 @@ static bool take_moment(struct view_request *request, const char **path)
 	return take_moment_text(request->command, &request->query.moments, moment, false);
 }
 
+/* What there is to add up: of a folder all recordings in it. */
+static struct error *find_merged(char *const *words, size_t count, struct recording_paths *ret)
+{
+	struct error *error = NULL;
+	for (size_t i = 0; i < count && !error; i++) {
+		struct stat st;
+		if (!stat(words[i], &st) && S_ISDIR(st.st_mode)) {
+			error = recordings_in_folder(words[i], ret);
+			continue;
+		}
+		char *copy = strdup(words[i]);
+		if (copy && recording_paths_push(ret, copy))
+			continue;
+		free(copy);
+		error = error_no_memory();
+	}
+	return error;
+}
+
 bool view_request_files(const struct command *command, struct view_request *request,
 	const char *what, char *const *words, size_t count, const char **ret_path)
 {
+	if (request->merge && count) {
+		struct error *error = find_merged(words, count, &request->merged);
+		if (error) {
+			message_error(error);
+			return false;
+		}
+		words = request->merged.data;
+		count = request->merged.len;
+	}
 	*ret_path = count ? words[0] : NULL;
 	if (count > 1 && !request->merge) {
 		options_wrong(command, "%s shows one recording, not %zu; --merge adds several up",

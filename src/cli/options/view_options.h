@@ -33,6 +33,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "query/query.h"
+#include "query/recordings.h"
 #include "views/views.h"
 
 enum view_option {
@@ -161,6 +162,7 @@ struct view_request {
 	const char *metric_name;       /* as given; NULL: not */
 	const struct command *command; /* set by view_request_files() */
 	char *path;                    /* of FILE@MOMENT the file; NULL: as it was given */
+	struct recording_paths merged; /* of --merge: files as given, and those of folders */
 	bool merge;
 };
 #define VIEW_REQUEST_DEFAULT                                                                       \

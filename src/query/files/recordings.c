@@ -58,6 +58,40 @@ struct error *recording_newest(char **ret)
 	return NULL;
 }
 
+static int is_recording_name(const struct dirent *entry)
+{
+	return *entry->d_name != '.' && recordings_ends_with(entry->d_name, ".hpw");
+}
+
+static struct error *add_path(const char *folder, const char *name, struct recording_paths *ret)
+{
+	char *path;
+	if (asprintf(&path, "%s/%s", folder, name) < 0)
+		return error_no_memory();
+	if (recording_paths_push(ret, path))
+		return NULL;
+	free(path);
+	return error_no_memory();
+}
+
+struct error *recordings_in_folder(const char *folder, struct recording_paths *ret)
+{
+	struct dirent **entries = NULL;
+	struct error *error = NULL;
+	int count = scandir(folder, &entries, is_recording_name, alphasort);
+	if (count < 0)
+		return error_errno(ERROR_INPUT, errno, "can't list the folder %s", folder);
+	for (int i = 0; i < count; i++) {
+		if (!error)
+			error = add_path(folder, entries[i]->d_name, ret);
+		free(entries[i]);
+	}
+	free(entries);
+	if (!error && !count)
+		error = error_create(ERROR_INPUT, "no recording (*.hpw) in %s", folder);
+	return error;
+}
+
 void recording_warn(struct query_context *context, const struct model *model, const char *path)
 {
 	size_t count;

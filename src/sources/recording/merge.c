@@ -28,6 +28,9 @@ struct merge {
 	uint32_t modules, stacks, sites; /* numbers before its own */
 	struct size_row_vec sizes;
 	bool errors_unknown; /* of one of them */
+	bool errors_known;   /* of one of them */
+	bool unchecked;      /* one of them is no recording of `heapwise check` */
+	struct check_coverage coverage;
 };
 
 static struct error *copy_string(struct merge *merge, const char **string)
@@ -234,11 +237,36 @@ static struct error *merge_add_errors(struct merge *merge, const struct model *f
 	const struct error_suppression *suppressions = model_error_suppressions(from, &suppressed);
 	struct error *error = NULL;
 	merge->errors_unknown |= !errors;
+	merge->errors_known |= errors != NULL;
 	for (size_t i = 0; i < count && !error; i++)
 		error = merge_add_error(merge, &errors[i], stacks);
 	for (size_t i = 0; i < suppressed && !error; i++)
 		error = model_errors_suppressed(merge->ret, &suppressions[i]);
 	return error;
+}
+
+/* Whether the process went on as a program that was not recorded. */
+static bool left_recording(const struct model *model)
+{
+	size_t count;
+	const struct unrecorded_program *programs = model_unrecorded(model, &count);
+	for (size_t i = 0; i < count; i++)
+		if (programs[i].pid && programs[i].pid == model_target(model)->pid)
+			return true;
+	return false;
+}
+
+/* What was looked at is known of a sum if it is of each part. */
+static struct error *merge_add_coverage(struct merge *merge, const struct model *from)
+{
+	const struct check_coverage *coverage = model_check_coverage(from);
+	merge->unchecked |= !coverage;
+	if (!coverage)
+		return NULL;
+	check_coverage_add(&merge->coverage, coverage);
+	if (coverage->is_there)
+		merge->coverage.unserved += left_recording(from);
+	return NULL;
 }
 
 static struct error *add_sizes(struct merge *merge, const struct model *from)
@@ -275,6 +303,7 @@ static void add_recording(struct merge *merge, const struct model *from)
 	const struct recording *more = model_recording(from);
 	struct recording *sums = build_recording(merge->ret);
 	sums->unknown |= more->unknown;
+	sums->only_errors |= more->only_errors;
 	sums->snapshot |= more->snapshot;
 	sums->mode_changes = max(sums->mode_changes, more->mode_changes);
 	sums->change_missed += more->change_missed;
@@ -312,13 +341,9 @@ static struct error *add_model(struct merge *merge, const struct model *from)
 		return error_create(ERROR_INPUT,
 			"%s: what a program mapped can't be added to a heap of another recording",
 			model_recording(from)->path);
-	if (model_recording(from)->only_errors)
-		return error_create(ERROR_INPUT,
-			"%s: contains errors only, so that it can't be added to other recordings",
-			model_recording(from)->path);
 	static struct error *(*const parts[])(struct merge *, const struct model *) = {add_modules,
 		merge_add_stacks, merge_add_sites, add_threads, add_unrecorded, add_small,
-		merge_add_damage, add_sizes, merge_add_errors};
+		merge_add_damage, add_sizes, merge_add_errors, merge_add_coverage};
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct error *error = parts[i](merge, from);
 		if (error)
@@ -372,6 +397,34 @@ static struct error *finish_path(
 			    : build_string(merge->ret, paths.data, paths.len, &recording->path);
 }
 
+/* Of recordings with errors alone, figures of others would be lost, and theirs taken for none. */
+static struct error *refuse_mixture(const struct model *const *models, size_t count)
+{
+	const struct model *errors = NULL, *other = NULL;
+	for (size_t i = 0; i < count; i++) {
+		if (model_recording(models[i])->only_errors)
+			errors = models[i];
+		else if (!model_check_coverage(models[i]))
+			other = models[i];
+	}
+	if (!errors || !other)
+		return NULL;
+	return error_create(ERROR_INPUT,
+		"%s contains errors only (heapwise check), %s is no recording of heapwise check: "
+		"they can't be added up",
+		model_recording(errors)->path, model_recording(other)->path);
+}
+
+/* What errors there are is unknown if it is of one; of those of `heapwise check` coverage says it.
+ */
+static void finish_errors(const struct merge *merge)
+{
+	if (!merge->unchecked)
+		build_check_coverage(merge->ret, &merge->coverage);
+	if (merge->unchecked ? !merge->errors_unknown : merge->errors_known)
+		build_errors(merge->ret);
+}
+
 static void merge_deinit(struct merge *merge)
 {
 	model_destroy(merge->ret);
@@ -381,7 +434,9 @@ static void merge_deinit(struct merge *merge)
 struct error *merge_models(const struct model *const *models, size_t count, struct model **ret)
 {
 	_cleanup_(merge_deinit) struct merge merge = {.ret = NULL};
-	struct error *error = build_create(&merge.ret);
+	struct error *error = refuse_mixture(models, count);
+	if (!error)
+		error = build_create(&merge.ret);
 	if (!error)
 		error = copy_target(&merge, models[0]);
 	for (size_t i = 0; i < count && !error; i++)
@@ -392,8 +447,7 @@ struct error *merge_models(const struct model *const *models, size_t count, stru
 		error = finish_path(&merge, models, count);
 	if (error)
 		return error;
-	if (!merge.errors_unknown)
-		build_errors(merge.ret);
+	finish_errors(&merge);
 	build_finish(merge.ret);
 	*ret = steal_ptr(merge.ret);
 	return NULL;

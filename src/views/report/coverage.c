@@ -43,13 +43,13 @@ static void add_percent(uint64_t part, uint64_t all, struct text *out)
 /* Blocks are counted now and then: of a program that was killed early none may be. */
 static bool counts_blocks(const struct check_coverage *coverage)
 {
-	return coverage->blocks || !coverage->stacks;
+	return !coverage->blocks_unknown && (coverage->blocks || !coverage->stacks);
 }
 
 /* "Guarded 3 of 4 blocks (75 %), 2 of 2 call stacks" */
 static void add_share(const struct check_coverage *coverage, struct text *out)
 {
-	if (!coverage->blocks && !coverage->stacks) {
+	if (!coverage->blocks_unknown && !coverage->blocks && !coverage->stacks) {
 		text_add(out, "No block was allocated");
 		return;
 	}
@@ -71,13 +71,17 @@ static void add_share(const struct check_coverage *coverage, struct text *out)
 static void add_guarded(const struct check_coverage *coverage, struct text *out)
 {
 	add_share(coverage, out);
-	text_printf(out, ", back-end %s, seed 0x%" PRIx64, coverage->backend, coverage->seed);
+	text_printf(out, ", back-end %s", coverage->backend);
+	if (coverage->seeds_differ)
+		text_add(out, ", different seeds");
+	else
+		text_printf(out, ", seed 0x%" PRIx64, coverage->seed);
 	if (coverage->limits) {
 		text_add(out, "; limited by ");
 		add_limits(coverage, true, out);
 	}
 	text_add(out, ".\n");
-	if (coverage->guarded_blocks < coverage->blocks)
+	if (coverage->guarded_blocks < coverage->blocks || coverage->blocks_unknown)
 		text_add(out,
 			"Of the others only frees, and writes next to them and after their free, "
 			"were checked, and those late.\n");
@@ -95,6 +99,12 @@ void errors_view_coverage(const struct check_coverage *coverage, struct text *ou
 		text_add(out,
 			"Errors were NOT looked for: the library of 'heapwise check' did not serve "
 			"the program.\n");
+	if (coverage->is_there && coverage->unserved) {
+		text_add(out, "In ");
+		text_add_counted(out, coverage->unserved, "recording", "recordings");
+		text_add(out, " more, errors were NOT looked for, or not up to the process's "
+			      "end.\n");
+	}
 	if (coverage->dropped) {
 		text_add_counted(out, coverage->dropped, "report", "reports");
 		text_add(out, " did NOT reach the recording: errors are missing.\n");
@@ -106,7 +116,7 @@ void errors_view_coverage(const struct check_coverage *coverage, struct text *ou
 	}
 }
 
-enum { IS_THERE, BACKEND, SEED, LIMITS, BLOCKS };
+enum { IS_THERE, BACKEND, SEED, LIMITS, BLOCKS, UNSERVED = BLOCKS + 9 };
 static const struct column coverage_columns[] = {
 	[IS_THERE] = FLAG_OF(check_coverage, is_there,
 		"whether errors were looked for at all: false if the library of `heapwise check` "
@@ -114,7 +124,9 @@ static const struct column coverage_columns[] = {
 	[BACKEND] = WORD_OF(check_coverage, backend,
 		"how memory next to blocks was made inaccessible: `madvise`, `userfaultfd`, "
 		"`mprotect`, or `none`"),
-	[SEED] = {"seed", COLUMN_TEXT, .says = "of the choice of blocks, for `--seed`"},
+	[SEED] = {"seed", COLUMN_TEXT,
+		.says = "of the choice of blocks, for `--seed`; null: recordings that were added "
+			"up (`--merge`) have different ones"},
 	[LIMITS] = {"limited_by", COLUMN_TEXT,
 		.says = "why less was guarded than asked for: a list of `budget`, `address-space`, "
 			"`mappings`, `memory`, `locked`, `fork`, `sandbox`, `errors`; empty: it "
@@ -131,6 +143,9 @@ static const struct column coverage_columns[] = {
 	COUNT_OF(check_coverage, dropped, "reports that did not reach the recording"),
 	COUNT_OF(check_coverage, left_out,
 		"reports of more different errors than a recording keeps"),
+	[UNSERVED] = COUNT_OF(check_coverage, unserved,
+		"of recordings that were added up (`--merge`), those in which errors were not "
+		"looked for, or not up to the process's end: the other figures are without them"),
 	COLUMNS_END};
 
 static void coverage_cell(const void *context, size_t row, unsigned column, struct cell *ret)
@@ -147,6 +162,8 @@ static void coverage_cell(const void *context, size_t row, unsigned column, stru
 		cell_take_built(ret);
 	bool of_blocks = column >= BLOCKS && column < BLOCKS + 4;
 	if (column != IS_THERE && (!coverage->is_there || (of_blocks && !counts_blocks(coverage))))
+		ret->state = CELL_UNKNOWN;
+	if (column == SEED && coverage->seeds_differ)
 		ret->state = CELL_UNKNOWN;
 }
 
