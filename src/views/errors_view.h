@@ -47,7 +47,9 @@ struct errors_view_unwritten {
 struct errors_view_search {
 	const char *verdict, *why; /* why NULL: nothing to say */
 	uint64_t runs, blocks, lines_left_out;
-	bool more; /* there may be further blocks */
+	uint64_t runs_most; /* at which it would have ended */
+	bool more;          /* there may be further blocks */
+	bool spent;         /* it ended at runs_most */
 	const struct errors_view_unwritten *found;
 	size_t found_count;
 };

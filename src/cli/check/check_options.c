@@ -48,6 +48,8 @@ const struct option_spec check_option_specs[] = {
 	{OPT_CHECK_UNINIT, "uninit", "[=N]",
 		"search for memory that is used and was never written, by running the program some "
 		"20 times with different fills: at most N blocks (default: 4)"},
+	{OPT_CHECK_UNINIT_RUNS, "uninit-runs", "N",
+		"end the search of --uninit after N runs (default: 400)"},
 	{OPT_SUPPRESSIONS, "suppressions", "FILE",
 		"file of known errors and leaks, in Valgrind's, ASan's or LSan's format; may be "
 		"repeated"},
@@ -73,6 +75,8 @@ const struct option_spec check_option_specs[] = {
 	SYMBOL_SPECS{'q', "quiet", NULL, "print errors alone, without a summary"},
 	{0},
 };
+
+_Static_assert(ARRAY_SIZE(check_option_specs) <= 64, "a bit each in struct check_options");
 
 void check_options_init(struct check_options *options)
 {
@@ -187,9 +191,17 @@ static struct error *take_seed(struct check_options *options, const char *text)
 				 "invalid --seed '%s': expected up to 16 hexadecimal digits", text);
 }
 
+static void note_given(struct check_options *options, int id)
+{
+	for (size_t i = 0; check_option_specs[i].name; i++)
+		if (check_option_specs[i].id == id)
+			options->given |= 1ull << i;
+}
+
 struct error *check_options_take(struct check_options *options, int id, const char *argument)
 {
 	bool taken;
+	note_given(options, id);
 	switch (id) {
 	case OPT_CHECK_FULL:
 		options->full = true;
@@ -207,6 +219,9 @@ struct error *check_options_take(struct check_options *options, int id, const ch
 		return argument ? take_number("uninit", argument, 1, UNINIT_FINDINGS_MOST,
 					  &options->uninit)
 				: NULL;
+	case OPT_CHECK_UNINIT_RUNS:
+		return take_number("uninit-runs", argument, UNINIT_RUNS_LEAST, UINT_MAX - 1,
+			&options->uninit_runs);
 	case OPT_CHECK_BACKEND:
 		return take_backend(options, argument);
 	case OPT_CHECK_ERRORS:

@@ -21,6 +21,7 @@ enum check_option {
 	OPT_CHECK_BACKEND,
 	OPT_CHECK_TRACE_CHILDREN,
 	OPT_CHECK_UNINIT,
+	OPT_CHECK_UNINIT_RUNS,
 	OPT_CHECK_ENGINE,
 	OPT_CHECK_ESCALATE,
 	OPT_CHECK_ORIGINS,
@@ -34,10 +35,12 @@ struct check_options {
 	bool full, first, attach_gdb, json;
 	unsigned align, before, budget; /* as given; UINT_MAX: not */
 	int kill_signal;                /* 0: none */
-	unsigned uninit;    /* blocks with unwritten memory to search for, at most; 0: no search */
-	bool valgrind;      /* --engine=valgrind */
-	bool escalate;      /* what has failed runs again under that */
-	bool track_origins; /* with either */
+	unsigned uninit; /* blocks with unwritten memory to search for, at most; 0: no search */
+	unsigned uninit_runs; /* at which that ends; 0: not given */
+	bool valgrind;        /* --engine=valgrind */
+	bool escalate;        /* what has failed runs again under that */
+	bool track_origins;   /* with either */
+	uint64_t given; /* a bit for each row of check_option_specs: it was on the command line */
 	const char *backend;
 	const char *seed;
 	char *setting; /* what HEAPWISE_CHECK is to be; owned */

@@ -117,6 +117,7 @@ static struct error *show_model(struct printing *p, const struct model *model, s
 		return error_no_memory();
 	const size_t first = *shown;
 	*shown = count;
+	p->summary.result.printed += count - first;
 	const struct errors_view_options options = {.first = first,
 		.frames = p->options->leaks.num_callers,
 		.all_frames = p->options->leaks.all_frames,
@@ -183,20 +184,28 @@ static void on_line(struct printing *p, const char *line)
 	}
 }
 
-/* Shows what is named until that ends. Returns whether it has: else nothing was started, or who
- * waited for the program was killed and cannot say which recordings are complete. */
-static bool printing_loop(struct printing *p)
+enum printing_end {
+	PRINTING_ALL,       /* these were all */
+	PRINTING_CANCELLED, /* nothing was started */
+	PRINTING_ALONE,     /* who waited for the program was killed: nobody can say which
+			       recordings are complete */
+};
+
+/* Shows what is named until that ends. */
+static enum printing_end printing_loop(struct printing *p)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t room = 0;
 	_cleanup_fclose_ FILE *lines = fdopen(p->pipe, "r");
-	while (lines && getline(&line, &room, lines) > 0 && strcmp(line, CANCELLED) != 0) {
+	while (lines && getline(&line, &room, lines) > 0) {
+		if (!strcmp(line, CANCELLED))
+			return PRINTING_CANCELLED;
 		if (!strcmp(line, "\n"))
-			return true;
+			return PRINTING_ALL;
 		line[strcspn(line, "\n")] = 0;
 		on_line(p, line);
 	}
-	return false;
+	return PRINTING_ALONE;
 }
 
 static void conclude_json(const struct printing *p, struct text *out)
@@ -231,7 +240,8 @@ static void printing_conclude(struct printing *p, int result)
 }
 
 /* Signals of the terminal are for the program: this one ends when it has. */
-static void printing_main(const struct check_options *options, int pipe, int log, int result)
+static void printing_main(const struct check_options *options, int pipe, int log,
+	struct check_folder *folder, int result)
 {
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGPIPE, SIGXFSZ};
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
@@ -243,16 +253,19 @@ static void printing_main(const struct check_options *options, int pipe, int log
 	struct error *error = name_settings_ready(cli_context(), &p.names);
 	if (error)
 		message_error(error);
-	if (printing_loop(&p))
+	enum printing_end end = printing_loop(&p);
+	if (end == PRINTING_ALL)
 		printing_conclude(&p, result);
+	else if (end == PRINTING_ALONE)
+		check_folder_remove(folder);
 	check_summary_deinit(&p.summary);
 	for (size_t i = 0; i < p.seen.len; i++)
 		free(p.seen.data[i].path);
 	seen_files_deinit(&p.seen);
 }
 
-struct error *check_printer_start(
-	const struct check_options *options, int log, struct check_printer *ret)
+struct error *check_printer_start(const struct check_options *options, int log,
+	struct check_folder *folder, struct check_printer *ret)
 {
 	int names[2], result[2];
 	if (pipe2(names, O_CLOEXEC))
@@ -269,7 +282,7 @@ struct error *check_printer_start(
 	if (!pid) {
 		close(names[1]);
 		close(result[0]);
-		printing_main(options, names[0], log, result[1]);
+		printing_main(options, names[0], log, folder, result[1]);
 		_exit(0);
 	}
 	int why = errno;

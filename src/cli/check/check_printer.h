@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/check/check_folder.h"
 #include "cli/check/check_options.h"
 
 struct check_printer {
@@ -27,13 +28,16 @@ struct check_result {
 	uint64_t errors;    /* how often, all together */
 	uint64_t different; /* how many different ones in each process, added up */
 	uint64_t unchecked; /* recordings in which errors may be missing */
+	uint64_t printed;   /* different ones that were printed, also of recordings that nobody has
+			       called complete: errors, if the collector was killed */
 	uint32_t ended;     /* 1: a program was ended because of one */
 };
 
 /* Starts it; before the program, which the calling process waits for afterwards. The options must
- * outlive it. `log`: where errors are printed. */
-struct error *check_printer_start(
-	const struct check_options *options, int log, struct check_printer *ret) must_check_;
+ * outlive it. `log`: where errors are printed. `folder`: it removes that if the calling process is
+ * killed. */
+struct error *check_printer_start(const struct check_options *options, int log,
+	struct check_folder *folder, struct check_printer *ret) must_check_;
 
 /* Adds a JSON document as one line. */
 void check_line_add(const struct text *document, struct text *ret);

@@ -343,6 +343,21 @@ static struct error *end_file(struct engine_errors *errors, struct engine_file *
 	return error;
 }
 
+/* A sentence of the summary, which a file takes that the user wants errors in. */
+static void describe_summary(const struct engine_errors *errors, const char *sentence)
+{
+	_cleanup_(text_deinit) struct text line;
+	text_init(&line);
+	if (errors->options->log == STDERR_FILENO) {
+		message("%s", sentence);
+		return;
+	}
+	text_printf(&line, "%s\n", sentence);
+	struct error *error = engine_errors_write(errors, &line);
+	if (error)
+		message_error(error);
+}
+
 static void describe_errors(const struct engine_errors *errors)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -364,9 +379,10 @@ static void describe_errors(const struct engine_errors *errors)
 		text_add_counted(
 			&text, errors->suppressed, "more was suppressed", "more were suppressed");
 	}
-	message("%s", text.data ? text.data : "");
-	message("looked for by Valgrind's memcheck, in all of the program's memory but overruns "
-		"within the stack and global data");
+	describe_summary(errors, text.data ? text.data : "");
+	describe_summary(errors,
+		"looked for by Valgrind's memcheck, in all of the program's memory but "
+		"overruns within the stack and global data");
 }
 
 struct error *engine_errors_end(struct engine_errors *errors)

@@ -8,7 +8,6 @@
  */
 #include "cli/check/engine_valgrind.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,6 +24,7 @@
 #include "base/io.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "cli/check/check_folder.h"
 #include "cli/check/engine_errors.h"
 #include "cli/options/leak_options.h"
 #include "cli/setup/program_end.h"
@@ -39,7 +39,7 @@ DEFINE_VEC(engine_words, char *)
 
 struct engine {
 	const struct check_engine_request *request;
-	char folder[PATH_MAX]; /* of the XML files; "": none */
+	struct check_folder folder; /* of the XML files */
 	struct engine_words words;
 	struct engine_errors *errors;
 	pid_t pid;
@@ -47,39 +47,13 @@ struct engine {
 	sigset_t held, before;
 };
 
-static void engine_remove_folder(const char *folder)
-{
-	DIR *files = opendir(folder);
-	for (struct dirent *entry; files && (entry = readdir(files));)
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(files), entry->d_name, 0);
-	if (files)
-		closedir(files);
-	rmdir(folder);
-}
-
 static void engine_deinit(struct engine *engine)
 {
 	engine_errors_destroy(engine->errors);
 	for (size_t i = 0; i < engine->words.len; i++)
 		free(engine->words.data[i]);
 	engine_words_deinit(&engine->words);
-	if (engine->folder[0])
-		engine_remove_folder(engine->folder);
-}
-
-static struct error *make_folder(char ret[static PATH_MAX])
-{
-	const char *base = getenv("TMPDIR");
-	base = base && base[0] == '/' ? base : "/tmp";
-	int n = snprintf(ret, PATH_MAX, "%s/heapwise-check-XXXXXX", base);
-	if (n > 0 && n < PATH_MAX && mkdtemp(ret))
-		return NULL;
-	ret[0] = '\0';
-	return error_create(ERROR_ENVIRONMENT,
-		"cannot make a folder for Valgrind's results in %s: %s; set TMPDIR to a folder "
-		"that can be written to",
-		base, strerror(errno));
+	check_folder_remove(&engine->folder);
 }
 
 /* --- the command line ------------------------------------------------------------------------- */
@@ -125,7 +99,7 @@ static struct error *add_options(struct engine *engine)
 	const struct check_engine_request *request = engine->request;
 	_cleanup_(text_deinit) struct text folder;
 	text_init(&folder);
-	struct error *error = escape_percent(engine->folder, &folder);
+	struct error *error = escape_percent(engine->folder.path, &folder);
 	add_word(engine, &error, VALGRIND);
 	add_word(engine, &error, "--tool=memcheck");
 	add_word(engine, &error, "--xml=yes");
@@ -284,7 +258,7 @@ static void describe_log(const struct engine *engine)
 	char path[PATH_MAX + 32];
 	_cleanup_free_ uint8_t *text = NULL;
 	size_t len;
-	snprintf(path, sizeof(path), "%s/%d.log", engine->folder, (int)engine->pid);
+	snprintf(path, sizeof(path), "%s/%d.log", engine->folder.path, (int)engine->pid);
 	struct error *error = read_file(path, LOG_BYTES_MAX, &text, &len);
 	if (error)
 		error_destroy(error);
@@ -344,10 +318,10 @@ static int engine_examine(const struct check_engine_request *request)
 static struct error *engine_prepare(struct engine *engine)
 {
 	const struct check_engine_request *request = engine->request;
-	struct error *error = make_folder(engine->folder);
+	struct error *error = check_folder_create(&engine->folder);
 	if (error)
 		return error;
-	const struct engine_errors_options options = {.folder = engine->folder,
+	const struct engine_errors_options options = {.folder = engine->folder.path,
 		.output = request->output,
 		.overwrite = request->overwrite,
 		.suppressions = request->suppressions,
@@ -368,7 +342,8 @@ int check_engine_valgrind(const struct check_engine_request *request)
 	if (code)
 		return code;
 	{
-		_cleanup_(engine_deinit) struct engine engine = {.request = request};
+		_cleanup_(engine_deinit) struct engine engine = {
+			.request = request, .folder = CHECK_FOLDER_NONE};
 		struct error *error = engine_prepare(&engine);
 		if (!error)
 			error = engine_start(&engine);

@@ -33,7 +33,7 @@ struct trial {
 	uint64_t ns;
 	struct buf kept[TRIAL_STREAMS];
 	uint64_t bytes[TRIAL_STREAMS]; /* in all */
-	uint64_t hash[TRIAL_STREAMS];  /* of those that were not kept */
+	uint64_t hash[TRIAL_STREAMS]; /* of those that were not kept, whatever reads they came in */
 };
 
 void trial_init(struct trial *trial);

@@ -63,9 +63,12 @@ static void search_settings(
 						  : UINT64_MAX);
 }
 
+/* Whether there may be no further runs; the result says then that it is not the whole. */
 static bool search_is_spent(const struct search *search)
 {
-	return search->result->runs >= search->options->runs_most;
+	bool spent = search->result->runs >= search->options->runs_most;
+	search->result->spent |= spent;
+	return spent;
 }
 
 static struct error *search_run(
@@ -203,6 +206,8 @@ static char *describe_place(const struct trial *base, const struct trial *trial,
 			describe_line(&base->kept[stream], place.line, &text);
 			text_add(&text, " or ");
 			describe_line(&trial->kept[stream], place.line, &text);
+		} else {
+			text_printf(&text, ", after its first %zu MiB", TRIAL_KEPT_MOST >> 20);
 		}
 	}
 	return text_steal(&text);
@@ -440,7 +445,7 @@ static struct error *search_blocks(struct search *search)
 struct error *uninit_search(const struct uninit_options *options, struct uninit_result *ret)
 {
 	struct search search = {.options = options, .result = ret, .program = *options->program};
-	*ret = (struct uninit_result){.verdict = UNINIT_NONE};
+	*ret = (struct uninit_result){.verdict = UNINIT_NONE, .runs_most = options->runs_most};
 	trial_init(&ret->result);
 	int page = memfd_create("heapwise-sums", MFD_CLOEXEC);
 	void *memory = page < 0 || ftruncate(page, (off_t)sizeof(*search.sums))

@@ -26,6 +26,8 @@
 #define UNINIT_FINDINGS_MOST 16u
 /* Runs of a search, unless it is told otherwise. */
 #define UNINIT_RUNS_MOST 400u
+/* Runs that are made before the first block is searched for. */
+#define UNINIT_RUNS_LEAST 5u
 
 enum uninit_verdict {
 	UNINIT_NONE,           /* no fill changed a result */
@@ -48,7 +50,7 @@ struct uninit_finding {
 struct uninit_options {
 	const struct trial_program *program;
 	unsigned findings_most; /* how many blocks to look for, at most UNINIT_FINDINGS_MOST */
-	unsigned runs_most;
+	unsigned runs_most;     /* at which the search ends, but not below UNINIT_RUNS_LEAST */
 	void (*progress)(void *context, unsigned runs); /* before each run; NULL: not called */
 	void *context;
 };
@@ -57,8 +59,10 @@ struct uninit_result {
 	enum uninit_verdict verdict;
 	struct uninit_finding findings[UNINIT_FINDINGS_MOST];
 	size_t count;
-	bool more;           /* there are others: a bound ended the search */
+	bool more;           /* there may be others: a bound ended the search */
+	bool spent;          /* that bound was runs_most */
 	unsigned runs;       /* that were made */
+	unsigned runs_most;  /* the bound */
 	uint64_t blocks;     /* that the first run allocated */
 	size_t masked;       /* lines of output that differ by themselves */
 	char *why;           /* see enum uninit_verdict; NULL: nothing to say */

@@ -50,6 +50,37 @@ static void add_finding(const struct uninit_finding *finding, struct text *text)
 		is_one ? "changes" : "change", finding->difference);
 }
 
+/* "  the search ended at its bound of 400 runs…" */
+static void add_more(const struct uninit_result *result, struct text *text)
+{
+	if (!result->more)
+		return;
+	text_add(text, "  there may be more: the search ended ");
+	if (result->spent) {
+		text_add(text, "at its bound of ");
+		text_add_counted(text, result->runs_most, "run", "runs");
+		text_add(text, ", ");
+	}
+	text_add(text, "before the results were the same with every fill");
+	text_add(text, result->spent ? " (--uninit-runs=N allows more)\n"
+				     : " (--uninit=N searches for more blocks)\n");
+}
+
+static void add_unnamed(const struct uninit_result *result, struct text *text)
+{
+	text_printf(text, "results depend on heap memory that was never written (%s), but ",
+		result->why);
+	if (result->spent) {
+		text_add(text, "which block's is not known: the search ended at its bound of ");
+		text_add_counted(text, result->runs_most, "run", "runs");
+		text_add(text, " (--uninit-runs=N allows more)\n");
+		return;
+	}
+	text_add(text, "no block was found that changes them by itself in ");
+	text_add_counted(text, result->runs, "run", "runs");
+	text_add(text, "\n");
+}
+
 static void add_found(const struct uninit_result *result, struct text *text)
 {
 	text_add(text, "results depend on heap memory that was never written, by ");
@@ -60,9 +91,7 @@ static void add_found(const struct uninit_result *result, struct text *text)
 		text_add(text, "  ");
 		add_finding(&result->findings[i], text);
 	}
-	if (result->more)
-		text_add(text, "  there may be more: the search ended before the results were the "
-			       "same with every fill\n");
+	add_more(result, text);
 }
 
 void uninit_add_words(const struct uninit_result *result, struct text *text)
@@ -93,12 +122,7 @@ void uninit_add_words(const struct uninit_result *result, struct text *text)
 			"allocator of its own, is set-user-ID, or allocates nothing)\n");
 		return;
 	case UNINIT_UNNAMED:
-		text_printf(text,
-			"results depend on heap memory that was never written (%s), but no block "
-			"was found that changes them by itself in ",
-			result->why);
-		text_add_counted(text, result->runs, "run", "runs");
-		text_add(text, "\n");
+		add_unnamed(result, text);
 	}
 }
 
@@ -121,6 +145,8 @@ struct error *uninit_write_json(const struct uninit_result *result, const struct
 		.blocks = result->blocks,
 		.lines_left_out = result->masked,
 		.more = result->more,
+		.runs_most = result->runs_most,
+		.spent = result->spent,
 		.found = found,
 		.found_count = result->count};
 	return errors_view_json_search(&search, sink);

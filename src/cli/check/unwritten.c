@@ -54,7 +54,7 @@ struct error *unwritten_search(
 		.shared = -1};
 	const struct uninit_options search = {.program = &program,
 		.findings_most = options->uninit,
-		.runs_most = UNINIT_RUNS_MOST};
+		.runs_most = options->uninit_runs ? options->uninit_runs : UNINIT_RUNS_MOST};
 	error = uninit_search(&search, &ret->found);
 	if (!error)
 		write_outputs(&ret->found.result);

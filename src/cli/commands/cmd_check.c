@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise check: a program, run with an allocator that finds its memory errors. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,10 +12,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "capture/launch.h"
+#include "cli/check/check_folder.h"
 #include "cli/check/check_options.h"
 #include "cli/check/check_printer.h"
+#include "cli/check/check_scope.h"
 #include "cli/check/engine_valgrind.h"
 #include "cli/check/unwritten.h"
 #include "cli/commands/leak_report.h"
@@ -34,7 +36,7 @@ struct checking {
 	struct check_options options;
 	struct leak_report *report; /* NULL: nobody wants a search for leaks */
 	struct text guard;          /* path of the library */
-	char *folder;               /* of recordings that are not kept; NULL: they are */
+	struct check_folder folder; /* of recordings that are not kept; none: they are */
 	char *pattern;              /* of their names */
 	struct check_printer printer;
 	int log;
@@ -45,7 +47,7 @@ static void checking_deinit(struct checking *c)
 	leak_report_destroy(c->report);
 	text_deinit(&c->guard);
 	check_options_deinit(&c->options);
-	free(c->folder);
+	check_folder_remove(&c->folder);
 	free(c->pattern);
 	if (c->log > STDERR_FILENO)
 		close(c->log);
@@ -76,6 +78,17 @@ static struct error *check_complete(struct checking *c)
 	return leak_report_create(&c->options.leaks, &c->report);
 }
 
+static void describe_scope(const struct check_options *options)
+{
+	_cleanup_(text_deinit) struct text text;
+	char *rest = NULL;
+	text_init(&text);
+	check_scope_add(options, &text);
+	for (char *line = text.data ? strtok_r(text.data, "\n", &rest) : NULL; line;
+		line = strtok_r(NULL, "\n", &rest))
+		message("%s", line);
+}
+
 /* -1: go on; else the exit status. */
 static int check_parse(const struct command *command, int argc, char **argv, struct checking *c)
 {
@@ -96,6 +109,7 @@ static int check_parse(const struct command *command, int argc, char **argv, str
 	if (error)
 		return check_wrong(command, error);
 	c->options.recording.launch.argv = argv + options.operand;
+	describe_scope(&c->options);
 	return -1;
 }
 
@@ -125,25 +139,12 @@ static void add_escaped(struct text *text, const char *name)
 
 static struct error *folder_create(struct checking *c)
 {
-	const char *parent = getenv("TMPDIR");
 	struct text pattern;
-	if (!parent || *parent != '/')
-		parent = "/tmp";
-	if (asprintf(&c->folder, "%s/heapwise-check-XXXXXX", parent) < 0) {
-		c->folder = NULL;
-		return error_no_memory();
-	}
-	if (!mkdtemp(c->folder)) {
-		struct error *error = error_errno(ERROR_ENVIRONMENT, errno,
-			"can't create a folder in %s for the recording (TMPDIR names another "
-			"place, --output a file)",
-			parent);
-		free(c->folder);
-		c->folder = NULL;
+	struct error *error = check_folder_create(&c->folder);
+	if (error)
 		return error;
-	}
 	text_init(&pattern);
-	add_escaped(&pattern, c->folder);
+	add_escaped(&pattern, c->folder.path);
 	text_add(&pattern, "/check.hpw");
 	c->pattern = pattern.data;
 	return pattern.failed ? error_no_memory() : NULL;
@@ -169,22 +170,22 @@ static struct error *files_prepare(struct checking *c)
 	return log_prepare(c);
 }
 
-/* Recordings of processes that are still running go on without a name. */
-static void files_remove(const struct checking *c)
+/* A sentence of the summary: with --log-file it is there, but not between lines of JSON. */
+static void describe_sentence(const struct checking *c, const char *sentence)
 {
-	if (!c->folder)
+	if (!c->options.leaks.log_file || c->options.json) {
+		message("%s", sentence);
 		return;
-	DIR *folder = opendir(c->folder);
-	for (const struct dirent *one; folder && (one = readdir(folder));)
-		if (*one->d_name != '.')
-			unlinkat(dirfd(folder), one->d_name, 0);
-	if (folder)
-		closedir(folder);
-	rmdir(c->folder);
+	}
+	_cleanup_(text_deinit) struct text line;
+	text_init(&line);
+	text_printf(&line, "%s\n", sentence);
+	if (!line.failed)
+		error_destroy(write_all(c->log, c->options.leaks.log_file, line.data, line.len));
 }
 
 /* Those have no recording of their own. */
-static void describe_small(const struct collector_end *end)
+static void describe_small(const struct checking *c, const struct collector_end *end)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -193,11 +194,11 @@ static void describe_small(const struct collector_end *end)
 	text_add_counted(&text, end->small, "more program", "more programs");
 	text_add(&text,
 		" that allocated little had no errors; what was guarded there is not counted");
-	message("%s", text.data ? text.data : "");
+	describe_sentence(c, text.data ? text.data : "");
 }
 
 /* Processes that are not among those whose errors were shown. */
-static bool describe_others(const struct launch_result *r)
+static bool describe_others(const struct checking *c, const struct launch_result *r)
 {
 	const struct collector_end *end = &r->end;
 	_cleanup_(text_deinit) struct text text;
@@ -206,29 +207,29 @@ static bool describe_others(const struct launch_result *r)
 		text_add_counted(&text, end->unnamed_frees, "more process", "more processes");
 		text_add(&text, " may have errors that are not shown: with --output=FILE 'heapwise "
 				"report --view errors' shows each");
-		message("%s", text.data ? text.data : "");
+		describe_sentence(c, text.data ? text.data : "");
 	}
 	text_clear(&text);
 	if (end->living + end->silent) {
 		text_add_counted(&text, end->living + end->silent, "other process is",
 			"other processes are");
 		text_add(&text, " still running: later errors are not shown");
-		message("%s", text.data ? text.data : "");
+		describe_sentence(c, text.data ? text.data : "");
 	}
 	text_clear(&text);
 	if (end->unrecorded) {
 		text_add_counted(&text, end->unrecorded, "other process that it started was",
 			"other processes that it started were");
 		text_add(&text, " NOT checked (static, set-user-ID, or left out)");
-		message("%s", text.data ? text.data : "");
+		describe_sentence(c, text.data ? text.data : "");
 	}
 	if (end->message[0])
-		message("%s", end->message);
+		describe_sentence(c, end->message);
 	return end->unnamed_frees || end->living || end->silent || end->unrecorded;
 }
 
 /* Says what is wrong with the recording. Returns whether errors may be missing because of that. */
-static bool describe_faults(const struct launch_result *r)
+static bool describe_faults(const struct checking *c, const struct launch_result *r)
 {
 	if (r->collector != LAUNCH_COLLECTOR_REPORTED) {
 		message(r->collector == LAUNCH_COLLECTOR_STOPPED
@@ -244,7 +245,7 @@ static bool describe_faults(const struct launch_result *r)
 					  : "the program ended without loading the runtime");
 		return true;
 	}
-	return describe_others(r);
+	return describe_others(c, r);
 }
 
 /* Has the rest shown; fills *ret. Returns whether errors may be missing. */
@@ -263,11 +264,15 @@ static bool check_conclude(
 		message("the process that prints errors has ended too early: some are not shown");
 		doubt = true;
 	}
-	doubt |= describe_faults(r) || ret->unchecked;
+	doubt |= describe_faults(c, r) || ret->unchecked;
 	if (!c->options.recording.quiet)
-		describe_small(&r->end);
+		describe_small(c, &r->end);
 	if (ret->ended && !c->options.recording.quiet)
-		message("the program was ended at its first error, as --errors=first says");
+		describe_sentence(c, c->options.kill_signal
+					     ? "the program was sent a signal at its first "
+					       "error, as --kill-on-error says"
+					     : "the program was ended at its first error, as "
+					       "--errors=first says");
 	return doubt;
 }
 
@@ -349,22 +354,22 @@ static int check_launch(struct checking *c, const struct unwritten *unwritten)
 		unwritten_streams_show(&streams);
 	if (error) {
 		check_printer_cancel(&c->printer);
-		files_remove(c);
+		check_folder_remove(&c->folder);
 		message_error(error);
 		return EXIT_OURS;
 	}
 	if (result.exec_errno) {
 		check_printer_cancel(&c->printer);
-		files_remove(c);
+		check_folder_remove(&c->folder);
 		return program_end_not_executed(launch_options->argv[0], result.exec_errno);
 	}
 	bool doubt = check_conclude(c, &result, &found);
 	bool leaks = check_leaks(c, &result);
-	files_remove(c);
+	check_folder_remove(&c->folder);
 	fflush(stderr);
 	int status = unwritten ? unwritten->found.result.status : result.status;
 	launch_result_deinit(&result);
-	bool errors = found.errors || leaks;
+	bool errors = found.errors || found.printed || leaks || unwritten;
 	if (c->options.escalate && (errors || status))
 		errors |= check_again(c);
 	return check_exit(c, status, errors, doubt);
@@ -391,15 +396,18 @@ static int check_unwritten(struct checking *c)
 	if (!error && unwritten.found.verdict == UNINIT_FOUND)
 		error = unwritten_prepare(&unwritten, &c->options);
 	if (!error && unwritten.found.verdict == UNINIT_FOUND)
-		error = check_printer_start(&c->options, c->log, &c->printer);
+		error = check_printer_start(&c->options, c->log, &c->folder, &c->printer);
 	if (!error && unwritten.found.verdict == UNINIT_FOUND)
 		return check_launch(c, &unwritten);
-	files_remove(c);
+	check_folder_remove(&c->folder);
 	if (error) {
 		message_error(error);
 		return EXIT_OURS;
 	}
 	enum uninit_verdict verdict = unwritten.found.verdict;
+	if (c->options.recording.launch.file != c->pattern && !c->options.recording.quiet)
+		message("no recording was made: --output names that of a last run, which is for "
+			"blocks that were found");
 	return check_exit(c, unwritten.found.result.status, verdict == UNINIT_UNNAMED,
 		verdict != UNINIT_NONE);
 }
@@ -407,7 +415,8 @@ static int check_unwritten(struct checking *c)
 static int cmd_check(const struct command *command, int argc, char **argv)
 {
 	hold_standard_streams();
-	_cleanup_(checking_deinit) struct checking c = {.log = STDERR_FILENO};
+	_cleanup_(checking_deinit) struct checking c = {
+		.log = STDERR_FILENO, .folder = CHECK_FOLDER_NONE};
 	check_options_init(&c.options);
 	text_init(&c.guard);
 	int code = check_parse(command, argc, argv, &c);
@@ -427,9 +436,9 @@ static int cmd_check(const struct command *command, int argc, char **argv)
 	if (!error)
 		error = files_prepare(&c);
 	if (!error && !c.options.uninit)
-		error = check_printer_start(&c.options, c.log, &c.printer);
+		error = check_printer_start(&c.options, c.log, &c.folder, &c.printer);
 	if (error) {
-		files_remove(&c);
+		check_folder_remove(&c.folder);
 		message_error(error);
 		return EXIT_OURS;
 	}

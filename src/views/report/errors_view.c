@@ -228,7 +228,11 @@ static const struct column search_columns[] = {
 	COUNT_OF(errors_view_search, blocks, "that the first run allocated"),
 	COUNT_OF(errors_view_search, lines_left_out,
 		"lines of output that differ by themselves, and were not compared"),
-	FLAG_OF(errors_view_search, more, "whether there may be further blocks"), COLUMNS_END};
+	FLAG_OF(errors_view_search, more, "whether there may be further blocks"),
+	COUNT_OF(errors_view_search, runs_most, "the bound of `runs` (`--uninit-runs`)"),
+	FLAG_OF(errors_view_search, spent,
+		"whether the search ended at that bound: a block that was not found may be there"),
+	COLUMNS_END};
 static const struct table_type search_type = {.within = "search",
 	.says = "event `uninit`: the search",
 	.columns = search_columns,

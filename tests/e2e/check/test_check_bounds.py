@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise check`: what its bounds say when they are reached, which options have no effect, and that nothing is left behind."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+# Writes so many lines, then one that depends on a byte that was never written.
+LONG = """#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	unsigned char *volatile block = malloc(4);
+	for (long i = atol(argv[1]); i; i--)
+		puts("sixty-three characters of a line, and so a mebibyte is 16384 l");
+	puts(block[2] & 1 ? "odd" : "even");
+	return argc != 2;
+}
+"""
+
+
+def build(folder):
+    (folder / "long.c").write_text(LONG)
+    subprocess.run(["cc", "-O1", "-o", folder / "long", folder / "long.c"], check=True)
+    return folder / "long"
+
+
+@TESTS.test
+def runs(folder):
+    """A search that ends at its bound of runs says that, and no gate passes; numbers beyond the bounds are refused"""
+    program = build(folder)
+    ended = hw.heapwise("check", "--uninit", "--uninit-runs=5", "--error-exitcode=9", "--", program, "1")
+    hw.need(ended.status == 9 and "at its bound of 5 runs" in ended.errors, str(ended))
+    for option in ("--uninit=17", "--uninit-runs=4"):
+        ended = hw.heapwise("check", option, "--", program, "1")
+        hw.need(ended.status == 125 and "expected a number" in ended.errors, str(ended))
+
+
+@TESTS.test
+def long_output(folder):
+    """Output beyond what is kept is compared the same in each run, and a difference in it is found"""
+    ended = hw.run([hw.HEAPWISE, "check", "--uninit", "--json", "--", build(folder), str(66 << 14)])
+    line = next(json.loads(line) for line in ended.errors.splitlines() if '"uninit"' in line)
+    hw.need(line["search"]["verdict"] == "found", f"{line}")
+    one = line["unwritten"][0]
+    hw.need((one["offset"], one["bytes"]) == (2, 1), f"{one}")
+    hw.need(one["difference"] == "standard output, after its first 64 MiB", f"{one}")
+
+
+@TESTS.test
+def ineffective(folder):
+    """Options without effect are named once; those with one are not"""
+    ended = hw.heapwise("check", "--engine=valgrind", "--full", "--seed=7", "--", folder / "none")
+    hw.need(ended.status == 127 and ended.errors.count("--full, --seed have no effect with --engine=valgrind") == 1, str(ended))
+    ended = hw.heapwise("check", "--engine=valgrind", "--num-callers=7", "--errors=first", "--", folder / "none")
+    hw.need("no effect" not in ended.errors, str(ended))
+    ended = hw.heapwise("check", "--uninit", "--full", "--", folder / "none")
+    hw.need("--full has no effect with --uninit" in ended.errors, str(ended))
+    ended = hw.heapwise("check", "--full", "--seed=7", "--", folder / "none")
+    hw.need("no effect" not in ended.errors, str(ended))
+
+
+@TESTS.test
+def left_folders(folder):
+    """Folders that killed commands have left are removed, but not new ones, those in use, or what a link leads to"""
+    for name in ("old", "used", "new"):
+        (folder / f"heapwise-check-{name}").mkdir()
+        (folder / f"heapwise-check-{name}" / "check.hpw").write_text("x")
+    (folder / "elsewhere").mkdir()
+    (folder / "heapwise-check-link").symlink_to(folder / "elsewhere")
+    for name in ("heapwise-check-old", "heapwise-check-used", "elsewhere"):
+        os.utime(folder / name, (time.time() - 3 * 86400,) * 2)
+    used = os.open(folder / "heapwise-check-used", os.O_RDONLY)
+    fcntl.flock(used, fcntl.LOCK_SH)
+    ended = hw.heapwise("check", "-q", "--", "true", env=hw.clean_environment(TMPDIR=folder))
+    os.close(used)
+    hw.need(ended.status == 0, str(ended))
+    left = sorted(path.name for path in folder.iterdir())
+    hw.need(left == ["elsewhere", "heapwise-check-link", "heapwise-check-new", "heapwise-check-used"], f"{left}")
+
+
+# Frees a block twice, says so, and waits for the end of its input.
+WAITS = """#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	char *volatile block = malloc(33), c;
+	free(block);
+	free(block);
+	while (read(0, &c, 1) > 0)
+		;
+	return 0;
+}
+"""
+
+
+def begin(folder, *options):
+    """→ the command, its log, its TMPDIR; when the error is printed."""
+    (folder / "waits.c").write_text(WAITS)
+    subprocess.run(["cc", "-w", "-O0", "-o", folder / "waits", folder / "waits.c"], check=True)
+    log, temporary = folder / "log", folder / "tmp"
+    temporary.mkdir()
+    command = subprocess.Popen([hw.HEAPWISE, "check", "--log-file", log, *options, "--", folder / "waits"], stdin=subprocess.PIPE,
+                               env=hw.clean_environment(TMPDIR=temporary), start_new_session=True)
+    hw.wait_until(lambda: log.exists() and "[DoubleFree" in log.read_text(), "no error is printed")
+    return command, temporary
+
+
+def collector_of(temporary):
+    """Who has the recording open for writing."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            for file in Path(f"/proc/{pid}/fd").iterdir():
+                if os.readlink(file).startswith(str(temporary)) and os.readlink(file).endswith(".hpw"):
+                    return int(pid)
+        except OSError:
+            continue
+    raise AssertionError("there is no collector")
+
+
+@TESTS.test
+def killed_collector(folder):
+    """Errors that were printed before the collector was killed count for the exit status"""
+    command, temporary = begin(folder, "--error-exitcode=9")
+    os.kill(collector_of(temporary), signal.SIGKILL)
+    command.stdin.close()
+    hw.need(command.wait(hw.TIMEOUT) == 9, f"{command.returncode}")
+    hw.need(not list(temporary.iterdir()), f"{list(temporary.iterdir())}")
+
+
+@TESTS.test
+def killed_command(folder):
+    """When the command is killed, its folder goes with the program's end"""
+    command, temporary = begin(folder)
+    hw.need(len(list(temporary.iterdir())) == 1, "where is the recording?")
+    command.kill()
+    command.wait(hw.TIMEOUT)
+    command.stdin.close()
+    hw.wait_until(lambda: not list(temporary.iterdir()), "the folder stays")
+
+
+if __name__ == "__main__":
+    TESTS.main()
