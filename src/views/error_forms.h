@@ -32,6 +32,7 @@ struct error_form_options {
 	enum error_form form;    /* from ERROR_FORM_MEMCHECK on */
 	size_t limit;            /* errors to show; VIEW_NO_LIMIT */
 	bool write_suppressions; /* of ERROR_FORM_MEMCHECK: an entry after each */
+	const char *doubt;       /* why errors may be missing that the model does not know; NULL */
 	const char *version;     /* of the tool, for ERROR_FORM_SARIF; may be NULL */
 };
 
@@ -39,12 +40,5 @@ struct error_form_options {
  * say whether there are any. */
 struct error *error_form_write(const struct model *model, const struct error_form_options *options,
 	const struct sink *sink) must_check_;
-
-struct text;
-
-/* Adds the errors from number `first` on as text for people, as the view errors has them;
- * `suppressions`: with an entry for each. */
-struct error *error_form_add_text(
-	const struct model *model, size_t first, bool suppressions, struct text *out) must_check_;
 
 #endif

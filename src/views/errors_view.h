@@ -11,10 +11,11 @@
 #include "table/answer.h"
 
 struct errors_view_options {
-	size_t first;        /* number of the first one that is shown */
-	size_t frames;       /* of each stack at most; 0: all */
-	bool all_frames;     /* of libc and of the recorder too */
-	const char *process; /* "sort (1234)", added to each heading; NULL: nothing is */
+	size_t first;            /* number of the first one that is shown */
+	size_t frames;           /* of each stack at most; 0: all */
+	bool all_frames;         /* of libc and of the recorder too */
+	bool write_suppressions; /* as text: an entry for each, after it */
+	const char *process;     /* "sort (1234)", added to each heading; NULL: nothing is */
 };
 
 /* Adds the errors of a model from `first` on, each as a paragraph, to *out. */

@@ -71,6 +71,9 @@ const struct option_spec check_option_specs[] = {
 	{OPT_LEAK_ALL_FRAMES, "all-frames", NULL, "show frames of libc and the like, too"},
 	{OPT_LEAK_JSON, "json", NULL,
 		"print errors as JSON, schema heapwise.check/1: a line for each event"},
+	ERROR_SPEC_GEN_SUPPRESSIONS{ERROR_OPT_FORMAT, "format", "FORM",
+		"text (default), json, or a document at the end: memcheck, valgrind (XML), sarif, "
+		"junit or github"},
 	{OPT_LOG_FILE, "log-file", "FILE", "write errors to FILE instead of stderr"},
 	SYMBOL_SPECS{'q', "quiet", NULL, "print errors alone, without a summary"},
 	{0},
@@ -85,12 +88,14 @@ void check_options_init(struct check_options *options)
 		.before = NOT_GIVEN,
 		.budget = NOT_GIVEN};
 	leak_options_init(&options->leaks);
+	error_options_init(&options->errors);
 }
 
 void check_options_deinit(struct check_options *options)
 {
 	free(options->setting);
 	leak_options_deinit(&options->leaks);
+	error_options_deinit(&options->errors);
 	recording_options_deinit(&options->recording);
 }
 
@@ -201,6 +206,9 @@ static void note_given(struct check_options *options, int id)
 struct error *check_options_take(struct check_options *options, int id, const char *argument)
 {
 	bool taken;
+	struct error *error = error_options_take(&options->errors, id, argument, &taken);
+	if (error || taken)
+		return error;
 	note_given(options, id);
 	switch (id) {
 	case OPT_CHECK_FULL:
@@ -293,6 +301,39 @@ static struct error *make_setting(struct check_options *options)
 	return NULL;
 }
 
+bool check_options_wants_document(const struct check_options *options)
+{
+	return options->errors.form > ERROR_FORM_CSV;
+}
+
+/* A document has errors alone, and all that is written beside it would be in it. */
+static struct error *check_options_form(struct check_options *options)
+{
+	const char *name = error_form_name(options->errors.form), *search = NULL;
+	if (options->errors.form == ERROR_FORM_CSV)
+		return error_create(ERROR_USAGE,
+			"--format csv is not for check: keep a recording with --output FILE, and "
+			"use 'heapwise report --view errors --csv FILE'");
+	if (check_options_wants_document(options) && options->json)
+		return error_create(ERROR_USAGE, "--format %s excludes --json", name);
+	options->json |= options->errors.form == ERROR_FORM_JSON;
+	if (options->json && options->errors.gen_suppressions)
+		return error_create(
+			ERROR_USAGE, "--gen-suppressions is for text: JSON has no entries");
+	if (!check_options_wants_document(options))
+		return NULL;
+	search = options->recording.leak_check;
+	if (search && strcmp(search, "no") != 0)
+		return error_create(ERROR_USAGE,
+			"--format %s has no leaks: keep a recording with --output FILE, and use "
+			"'heapwise leaks --format %s FILE' for them",
+			name, name);
+	if (options->uninit || options->escalate)
+		return error_create(ERROR_USAGE, "--format %s excludes --%s, which runs again",
+			name, options->uninit ? "uninit" : "escalate");
+	return NULL;
+}
+
 struct error *check_options_complete(struct check_options *options)
 {
 	struct recording_options *recording = &options->recording;
@@ -301,7 +342,9 @@ struct error *check_options_complete(struct check_options *options)
 		return error_create(ERROR_USAGE,
 			"--uninit is not for --engine=valgrind, which finds uses of uninitialised "
 			"values itself");
-	struct error *error = recording_options_check(recording);
+	struct error *error = check_options_form(options);
+	if (!error)
+		error = recording_options_check(recording);
 	if (error)
 		return error;
 	if (launch->mode.kind != MODE_EXACT)

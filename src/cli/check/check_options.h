@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/options/error_options.h"
 #include "cli/options/leak_options.h"
 #include "cli/options/recording_options.h"
 
@@ -32,6 +33,7 @@ extern const struct option_spec check_option_specs[];
 struct check_options {
 	struct recording_options recording;
 	struct leak_options leaks; /* of --leak-check; names, exit code, log and frames are here */
+	struct error_options errors; /* --gen-suppressions and --format; the rest is in leaks */
 	bool full, first, attach_gdb, json;
 	unsigned align, before, budget; /* as given; UINT_MAX: not */
 	int kill_signal;                /* 0: none */
@@ -55,6 +57,9 @@ struct error *check_options_take(
 
 /* Whether the values make sense, and completes what is to be launched. */
 struct error *check_options_complete(struct check_options *options) must_check_;
+
+/* Whether the errors are one document at the end (--format), not printed as they happen. */
+bool check_options_wants_document(const struct check_options *options);
 
 /* Whether blocks are recorded too, not only errors. */
 bool check_options_records_heap(const struct check_options *options);

@@ -111,7 +111,7 @@ static struct error *show_model(struct printing *p, const struct model *model, s
 	text_add(&process, target->command_len ? path_last_part(target->command[0]) : "?");
 	text_printf(&process, " (%" PRIu32 ")", target->pid);
 	errors = model_errors(model, &count);
-	if (count <= *shown || !errors)
+	if (count <= *shown || !errors || check_options_wants_document(p->options))
 		return NULL;
 	if (process.failed)
 		return error_no_memory();
@@ -121,6 +121,7 @@ static struct error *show_model(struct printing *p, const struct model *model, s
 	const struct errors_view_options options = {.first = first,
 		.frames = p->options->leaks.num_callers,
 		.all_frames = p->options->leaks.all_frames,
+		.write_suppressions = p->options->errors.gen_suppressions,
 		.process = process.data};
 	const struct sink sink = {text_write, &out};
 	bool json = p->options->json;
@@ -232,7 +233,7 @@ static void printing_conclude(struct printing *p, int result)
 	if (p->options->json) {
 		conclude_json(p, &out);
 		write_line_of(p, &out);
-	} else if (!p->options->recording.quiet) {
+	} else if (!p->options->recording.quiet && !check_options_wants_document(p->options)) {
 		check_summary_text(&p->summary, &out);
 		write_text(p, &out);
 	}

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "base/vec.h"
+#include "cli/check/error_document.h"
 #include "cli/check/kind_sums.h"
 #include "cli/setup/context.h"
 #include "cli/terminal/message.h"
@@ -140,6 +141,11 @@ static struct error *engine_errors_open(const struct engine_errors *errors,
 	return error;
 }
 
+static bool wants_document(const struct engine_errors *errors)
+{
+	return errors->options->form > ERROR_FORM_CSV;
+}
+
 static struct error *engine_errors_write(const struct engine_errors *errors, struct text *text)
 {
 	if (text->failed)
@@ -164,15 +170,14 @@ static struct error *engine_errors_show(
 	text_init(&text);
 	text_init(&process);
 	model_errors(model, &count);
-	if (count <= file->shown)
+	if (count <= file->shown || wants_document(errors))
 		return NULL;
 	add_process(model, file, &process);
-	const struct errors_view_options shown = {
-		.first = file->shown, .process = file->pid == errors->first ? NULL : process.data};
-	struct error *error = process.failed ? error_no_memory()
-			      : errors->options->gen_suppressions
-				      ? error_form_add_text(model, file->shown, true, &text)
-				      : errors_view_add(model, &shown, &text);
+	const struct errors_view_options shown = {.first = file->shown,
+		.write_suppressions = errors->options->gen_suppressions,
+		.process = file->pid == errors->first ? NULL : process.data};
+	struct error *error =
+		process.failed ? error_no_memory() : errors_view_add(model, &shown, &text);
 	if (error)
 		return error;
 	file->shown = count;
@@ -385,13 +390,35 @@ static void describe_errors(const struct engine_errors *errors)
 		"overruns within the stack and global data");
 }
 
+/* Writes what --format wants. */
+static struct error *write_document(const struct engine_errors *errors)
+{
+	const struct engine_errors_options *options = errors->options;
+	const struct error_document document = {.form = options->form,
+		.gen_suppressions = options->gen_suppressions,
+		.known = options->suppressions,
+		.known_count = options->suppression_count,
+		.log = options->log};
+	_cleanup_free_ const char **paths = calloc(errors->files.len + 1, sizeof(*paths));
+	_cleanup_free_ char(*names)[PATH_MAX] = calloc(errors->files.len + 1, sizeof(*names));
+	if (!paths || !names)
+		return error_no_memory();
+	for (size_t i = 0; i < errors->files.len; i++) {
+		engine_file_path(errors, errors->files.data[i].pid, names[i]);
+		paths[i] = names[i];
+	}
+	return error_document_write(&document, paths, errors->files.len);
+}
+
 struct error *engine_errors_end(struct engine_errors *errors)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; i < errors->files.len && !error; i++)
 		error = end_file(
 			errors, &errors->files.data[i], errors->files.data[i].pid == errors->first);
-	if (!error && !errors->options->quiet)
+	if (!error && wants_document(errors))
+		error = write_document(errors);
+	else if (!error && !errors->options->quiet)
 		describe_errors(errors);
 	return error;
 }

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "views/error_forms.h"
 
 struct engine_errors;
 
@@ -23,7 +24,8 @@ struct engine_errors_options {
 	const char *const *suppressions;
 	size_t suppression_count;
 	bool gen_suppressions, leaks, quiet;
-	int log; /* where they are shown */
+	enum error_form form; /* beyond ERROR_FORM_CSV: one document at the end, nothing before */
+	int log;              /* where they are shown */
 };
 
 /* Checks the files with suppressions and whether there may be such output. */

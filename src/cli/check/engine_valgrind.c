@@ -327,6 +327,7 @@ static struct error *engine_prepare(struct engine *engine)
 		.suppressions = request->suppressions,
 		.suppression_count = request->suppression_count,
 		.gen_suppressions = request->gen_suppressions,
+		.form = request->form,
 		.leaks = strcmp(leak_check_of(request), "no") != 0,
 		.log = request->log,
 		.quiet = request->quiet};

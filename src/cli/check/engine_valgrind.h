@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "views/error_forms.h"
+
 /* Strings are borrowed. */
 struct check_engine_request {
 	char *const *argv;   /* the program and its arguments, ends with NULL */
@@ -26,6 +28,7 @@ struct check_engine_request {
 	const char *const *suppressions; /* files, in Valgrind's form for Valgrind itself */
 	size_t suppression_count;
 	bool gen_suppressions; /* an entry for each error */
+	enum error_form form;  /* beyond ERROR_FORM_CSV: one document at the end, nothing before */
 	int error_exitcode;    /* LEAK_NO_EXITCODE: none */
 	int log;               /* where errors are shown: a descriptor */
 	bool quiet;            /* only errors are shown */

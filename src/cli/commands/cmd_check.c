@@ -20,6 +20,7 @@
 #include "cli/check/check_printer.h"
 #include "cli/check/check_scope.h"
 #include "cli/check/engine_valgrind.h"
+#include "cli/check/error_document.h"
 #include "cli/check/unwritten.h"
 #include "cli/commands/leak_report.h"
 #include "cli/setup/context.h"
@@ -285,6 +286,32 @@ static bool check_leaks(const struct checking *c, const struct launch_result *r)
 	return leak_report_fails(c->report);
 }
 
+/* Writes what --format wants. Returns whether it could not. */
+static bool check_document(struct checking *c, const struct launch_result *r, bool doubt)
+{
+	const struct suppression_files *known = &c->options.leaks.suppressions;
+	const struct error_document document = {.form = c->options.errors.form,
+		.gen_suppressions = c->options.errors.gen_suppressions,
+		.known = known->data,
+		.known_count = known->len,
+		.names = &c->options.leaks.symbols,
+		.doubt = doubt ? "not all processes were checked up to their end" : NULL,
+		.log = c->log};
+	if (!check_options_wants_document(&c->options))
+		return false;
+	_cleanup_free_ const char **paths = calloc(r->recording_count + 1, sizeof(*paths));
+	struct error *error = paths ? NULL : error_no_memory();
+	for (size_t i = 0; i < r->recording_count && !error; i++)
+		paths[i] = r->recordings[i].file;
+	if (!error)
+		error = name_settings_ready(cli_context(), &c->options.leaks.symbols);
+	if (!error)
+		error = error_document_write(&document, paths, r->recording_count);
+	if (error)
+		message_error(error);
+	return error != NULL;
+}
+
 /* As the program ended, unless --error-exitcode wants another status. */
 static int check_exit(const struct checking *c, int status, bool errors, bool doubt)
 {
@@ -309,6 +336,8 @@ static struct check_engine_request engine_request(const struct checking *c)
 		.leak_check = options->recording.leak_check,
 		.suppressions = options->leaks.suppressions.data,
 		.suppression_count = options->leaks.suppressions.len,
+		.gen_suppressions = options->errors.gen_suppressions,
+		.form = options->errors.form,
 		.error_exitcode = options->leaks.error_exitcode,
 		.log = c->log,
 		.quiet = options->recording.quiet,
@@ -364,6 +393,7 @@ static int check_launch(struct checking *c, const struct unwritten *unwritten)
 		return program_end_not_executed(launch_options->argv[0], result.exec_errno);
 	}
 	bool doubt = check_conclude(c, &result, &found);
+	doubt |= check_document(c, &result, doubt);
 	bool leaks = check_leaks(c, &result);
 	check_folder_remove(&c->folder);
 	fflush(stderr);
@@ -478,6 +508,7 @@ const struct command command_check = {
 		"again, and as JSON.\n",
 	.examples = "  heapwise check ./app --fast input.txt\n"
 		    "  heapwise check --full --error-exitcode=1 ./test\n"
+		    "  heapwise check --format=sarif --log-file=errors.sarif ./test\n"
 		    "  heapwise check --errors=first --log-file=errors.txt make test\n"
 		    "  heapwise check -o app.hpw --leak-check=full ./app\n"
 		    "  heapwise check --engine=valgrind --track-origins ./app\n"

@@ -195,6 +195,8 @@ struct error *error_form_write(const struct model *model, const struct error_for
 		return error_create(ERROR_INPUT, "%s: %s files contain no errors",
 			model_recording(model)->path, model_recording(model)->source);
 	page.error_doubt = evidence_of_checks(model);
+	if (!page.error_doubt)
+		page.error_doubt = options->doubt;
 	struct error *error = resolver_create(model, true, &page.resolver);
 	if (error)
 		return error;
@@ -203,21 +205,4 @@ struct error *error_form_write(const struct model *model, const struct error_for
 	if (page.notes.failed)
 		return error_no_memory();
 	return write_form(&page, options->form, sink);
-}
-
-struct error *error_form_add_text(
-	const struct model *model, size_t first, bool suppressions, struct text *out)
-{
-	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
-	struct error *error = resolver_create(model, suppressions, &resolver);
-	if (error)
-		return error;
-	if (suppressions)
-		resolver_add_aliases(resolver);
-	const struct errors_shown shown = {.model = model,
-		.resolver = resolver,
-		.limit = VIEW_NO_LIMIT,
-		.write_suppressions = suppressions};
-	errors_add_from(&shown, first, out);
-	return out->failed ? error_no_memory() : NULL;
 }

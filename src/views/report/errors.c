@@ -300,18 +300,13 @@ static void add_more(const struct errors_shown *shown, struct text *out)
 	text_printf(out, "\n  … %s more errors\n", FMT_COUNT(count - shown->limit));
 }
 
-void errors_add_from(const struct errors_shown *shown, size_t first, struct text *out)
+void errors_add(const struct errors_shown *shown, struct text *out)
 {
 	size_t count;
 	model_errors(shown->model, &count);
-	for (size_t i = first; i < count && i < shown->limit; i++)
+	for (size_t i = 0; i < count && i < shown->limit; i++)
 		errors_row_text(shown, i, out);
 	add_more(shown, out);
-}
-
-void errors_add(const struct errors_shown *shown, struct text *out)
-{
-	errors_add_from(shown, 0, out);
 }
 
 static void suppression_text(const void *context, size_t row, struct text *out)

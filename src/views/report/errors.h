@@ -25,9 +25,6 @@ void errors_add(const struct errors_shown *errors, struct text *out);
 /* Hands over report_errors_type from row `first` on. */
 void errors_put_from(const struct errors_shown *errors, size_t first, struct answer *answer);
 
-/* Adds those from number `first` on. */
-void errors_add_from(const struct errors_shown *errors, size_t first, struct text *out);
-
 /* Hands over report_errors_count_type and report_errors_type, as people read them, too. */
 void errors_put(const struct errors_shown *errors, struct answer *answer);
 

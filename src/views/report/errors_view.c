@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/errors_settle.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/util.h"
@@ -70,11 +71,25 @@ static void add_stack(const struct errors_shown *shown, const struct error_stack
 		text_printf(out, "      … %zu more frames (--num-callers)\n", there - most);
 }
 
+/* An entry is made of all frames, with their other names. */
+static struct error *create_suppressor(
+	const struct model *model, const struct errors_view_options *options, struct resolver **ret)
+{
+	if (!options->write_suppressions)
+		return NULL;
+	struct error *error = resolver_create(model, true, ret);
+	if (!error)
+		resolver_add_aliases(*ret);
+	return error;
+}
+
 struct error *errors_view_add(
 	const struct model *model, const struct errors_view_options *options, struct text *out)
 {
-	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
+	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL, *suppressor = NULL;
 	struct error *error = resolver_create(model, options->all_frames, &resolver);
+	if (!error)
+		error = create_suppressor(model, options, &suppressor);
 	if (error)
 		return error;
 	const struct errors_shown shown = {model, resolver, SIZE_MAX, options->all_frames, false};
@@ -84,13 +99,15 @@ struct error *errors_view_add(
 	bool own = !strcmp(model_recording(model)->source, "recording");
 	uint32_t main_thread = own ? model_target(model)->pid : 1;
 	const struct error_stack *stacks = model_error_stacks(model, &stack_count);
-	for (size_t i = options->first; i < count; i++) {
+	for (size_t i = options->first; i < count && !error; i++) {
 		add_heading(&errors[i], main_thread, options, out);
 		for (size_t k = 0; k < errors[i].stack_count; k++)
 			add_stack(&shown, &stacks[errors[i].first_stack + k], options, out);
+		if (suppressor)
+			error = errors_write_suppression(suppressor, model, &errors[i], out);
 		text_add(out, "\n");
 	}
-	return out->failed ? error_no_memory() : NULL;
+	return !error && out->failed ? error_no_memory() : error;
 }
 
 struct errors_view_places {

@@ -3,7 +3,9 @@
 """`heapwise check` with the library that finds errors: what small programs announce is what it shows, counts and keeps."""
 
 import json
+import re
 import sys
+import xml.etree.ElementTree
 from collections import Counter
 from pathlib import Path
 
@@ -92,6 +94,69 @@ def all_suppressed(folder):
     known.write_text("{\nno such\nMemcheck:Free\nfun:nowhere\n}\n")
     ended = hw.run([hw.HEAPWISE, "check", *arguments, program, "free_twice"])
     hw.need(ended.status == 41 and "suppressed" not in ended.errors, str(ended))
+
+
+def written(folder, form, command, *options):
+    """The document that --format writes, beside the program's own output."""
+    path = folder / f"errors.{form}"
+    ended = hw.run([hw.HEAPWISE, "check", "--full", "--before=0", "--format", form, "--log-file", path, *options, "--", *command])
+    hw.need(ended.status == 0 and "expect " in ended.text and not ended.errors, f"{form}: {ended}")
+    return path.read_text()
+
+
+@TESTS.test
+def documents(folder):
+    """--format writes one document of the errors of all processes, in each form, as `report --view errors` does of a recording"""
+    program = guarded.TARGETS / "wrongs-O2"
+    both = ["sh", "-c", f"{program} free_twice; {program} over_write_far; {program} free_twice"]
+    results = json.loads(written(folder, "sarif", both))["runs"][0]["results"]
+    kinds = Counter(result["ruleId"] for result in results)
+    hw.need(kinds["DoubleFree"] == 1 and kinds["InvalidWrite"] >= 1, f"{kinds}")
+    for form in ("memcheck", "valgrind", "junit", "github"):
+        text = written(folder, form, [program, "free_twice"])
+        hw.need("free_twice" in text and "Guarded" not in text.split("<system-out>")[0], f"{form}: {text}")
+        if form in ("valgrind", "junit"):
+            xml.etree.ElementTree.fromstring(text)
+    known = folder / "known.supp"
+    known.write_text("{\nknown\nMemcheck:Free\n...\nfun:main\n}\n")
+    text = written(folder, "memcheck", [program, "free_twice"], "--suppressions", known)
+    hw.need("ERROR SUMMARY: 0 errors" in text and "free_twice" not in text, text)
+    for words in (["csv"], ["sarif", "--leak-check"], ["junit", "--uninit"], ["github", "--escalate"], ["memcheck", "--json"], ["xml"]):
+        ended = hw.run([hw.HEAPWISE, "check", "--format", *words, "--", program, "free_twice"])
+        hw.need(ended.status == 125 and "--format" in ended.errors and not ended.text, f"{words}: {ended}")
+
+
+@TESTS.test
+def entries(folder):
+    """With --gen-suppressions each error has an entry, which suppresses it in another run"""
+    program = guarded.TARGETS / "wrongs-O2"
+    arguments = ["--full", "--before=0", "--error-exitcode=41"]
+    for story in ("free_twice", "over_write_far"):
+        ended = hw.run([hw.HEAPWISE, "check", *arguments, "--gen-suppressions=all", "--", program, story])
+        found = re.findall(r"^\{\n.*?^\}\n", ended.errors, re.MULTILINE | re.DOTALL)
+        hw.need(ended.status == 41 and found and len(found) == ended.errors.count("[DoubleFree") + ended.errors.count("[InvalidWrite"),
+                f"{ended}: {found}")
+        known = folder / f"{story}.supp"
+        known.write_text("".join(found))
+        ended = hw.run([hw.HEAPWISE, "check", *arguments, "--suppressions", known, "--", program, story])
+        hw.need(ended.status == 0 and "No errors but " in ended.errors, f"{found}: {ended}")
+
+
+@TESTS.test
+def errors_merged(folder):
+    """Recordings of errors alone are added up: equal errors are one, coverage is that of all; with one of a heap they are not"""
+    program = guarded.TARGETS / "wrongs-O2"
+    paths = [folder / f"{name}.hpw" for name in ("one", "two", "heap")]
+    for path, more in zip(paths, ([], [], ["--mode", "exact"])):
+        hw.run([hw.HEAPWISE, "check", "-q", "--full", "--before=0", "-o", path, *more, "--", program, "free_twice"])
+    single = json.loads(hw.heapwise("report", "--view", "errors", "--json", paths[0]).text)
+    ended = hw.heapwise("report", "--merge", "--view", "errors", "--json", *paths[:2])
+    hw.need(ended.status == 0, str(ended))
+    document = json.loads(ended.text)
+    hw.need([row["count"] for row in document["errors"]] == [2 * row["count"] for row in single["errors"]], f"{document['errors']}")
+    hw.need(document["coverage"]["blocks"] == 2 * single["coverage"]["blocks"], f"{document['coverage']}")
+    ended = hw.heapwise("report", "--merge", "--view", "errors", paths[0], paths[2])
+    hw.need(ended.status == 3 and "errors only" in ended.errors, str(ended))
 
 
 @TESTS.test

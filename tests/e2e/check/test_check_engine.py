@@ -183,5 +183,17 @@ def leaves_nothing(folder):
     hw.need(not list(temporary.glob("heapwise-*")), f"{list(temporary.iterdir())}")
 
 
+@TESTS.test
+def documents(folder):
+    """With --format the errors that memcheck finds are one document, and nothing is printed before"""
+    program = hw.TARGETS / "engine/engine_errors"
+    hw.need_program("valgrind")
+    path = folder / "errors.sarif"
+    ended = hw.heapwise("check", "--engine=valgrind", "--format=sarif", "--log-file", path, "--", program, "read4", "free_twice")
+    hw.need(not ended.errors, str(ended))
+    results = json.loads(path.read_text())["runs"][0]["results"]
+    hw.need(sorted(result["ruleId"] for result in results) == ["InvalidFree", "InvalidRead"], str(results))
+
+
 if __name__ == "__main__":
     TESTS.main()
