@@ -33,6 +33,7 @@ struct written_document {
 /* A page on its way. */
 struct page_draft {
 	const struct page_wanted *wanted;
+	uint64_t most_bytes; /* of what is written */
 	struct page_shell shell;
 	struct written_document *documents;
 	size_t document_rows; /* limit that they were written with */
@@ -275,7 +276,7 @@ static uint64_t frame_bytes(const struct page_draft *draft)
 /* How large packed data may be; SIZE_MAX: less could not be shown. */
 static size_t packed_room(const struct page_draft *draft, bool is_least)
 {
-	uint64_t most = draft->wanted->most_bytes, around = frame_bytes(draft);
+	uint64_t most = draft->most_bytes, around = frame_bytes(draft);
 	return is_least || around > most ? SIZE_MAX : (size_t)((most - around) / 4 * 3);
 }
 
@@ -319,7 +320,7 @@ static uint64_t html_bytes(const struct page_draft *draft)
 
 static bool page_fits(const struct page_draft *draft)
 {
-	return html_bytes(draft) <= draft->wanted->most_bytes;
+	return html_bytes(draft) <= draft->most_bytes;
 }
 
 /* Sets *ret to the bytes of HTML that the moments of that step need, with all rows. */
@@ -343,8 +344,7 @@ static struct error *measure_moments(const struct page_draft *draft, size_t step
 static struct error *choose_moments(struct page_draft *draft)
 {
 	const struct page_moments *moments = &draft->moments;
-	uint64_t bytes = 0,
-		 room = (draft->wanted->most_bytes - draft->fixed_bytes) / PAGE_MOMENTS_PART;
+	uint64_t bytes = 0, room = (draft->most_bytes - draft->fixed_bytes) / PAGE_MOMENTS_PART;
 	if (moments->problem)
 		return NULL;
 	for (size_t step = 1; step < moments->moments.len; step *= 2) {
@@ -372,7 +372,7 @@ static struct error *pack_fitting(struct page_draft *draft)
 		draft->ranks.count, min(draft->owner_ranks.count, (size_t)PAGE_OWNERS_MAX)};
 	struct error *error = pack_amount(draft, &amount);
 	while (!error && !page_fits(draft) && (amount.rows || amount.owners)) {
-		double room = (double)(draft->wanted->most_bytes - draft->fixed_bytes);
+		double room = (double)(draft->most_bytes - draft->fixed_bytes);
 		double part = room / (double)(html_bytes(draft) - draft->fixed_bytes) * 0.95;
 		amount.rows = reduce_count(amount.rows, part);
 		amount.owners = reduce_count(amount.owners, part);
@@ -387,7 +387,7 @@ static struct error *pack_fitting(struct page_draft *draft)
 /* Documents get shorter tables while they leave stacks less than half of the page's room. */
 static struct error *choose_documents(struct page_draft *draft)
 {
-	uint64_t most = draft->wanted->most_bytes,
+	uint64_t most = draft->most_bytes,
 		 around = draft->wanted->container ? 0 : frame_bytes(draft);
 	uint64_t half = most > around ? around + (most - around) / 2 : most;
 	size_t limit = PAGE_DOCUMENT_ROWS;
@@ -406,7 +406,7 @@ static struct error *choose_documents(struct page_draft *draft)
 		return error;
 	return error_create(ERROR_ENVIRONMENT,
 		"the page doesn't fit into %" PRIu64 " bytes: even without stacks it has %" PRIu64,
-		draft->wanted->most_bytes, draft->fixed_bytes);
+		draft->most_bytes, draft->fixed_bytes);
 }
 
 static void put_html(const struct page_draft *draft, const struct sink *sink)
@@ -429,9 +429,17 @@ static struct error *build_ranks(struct page_draft *draft)
 	return error ? error : page_ranks_build(wanted->profile, &draft->moments, &draft->ranks);
 }
 
+static uint64_t most_bytes_of(const struct page_wanted *wanted)
+{
+	if (wanted->most_bytes)
+		return wanted->most_bytes;
+	return wanted->container ? PAGE_CONTAINER_BYTES_MAX : PAGE_BYTES_MAX;
+}
+
 struct error *page_write(const struct page_wanted *wanted, const struct sink *sink)
 {
-	_cleanup_(draft_deinit) struct page_draft draft = {.wanted = wanted, .shell = page_shell()};
+	_cleanup_(draft_deinit) struct page_draft draft = {
+		.wanted = wanted, .most_bytes = most_bytes_of(wanted), .shell = page_shell()};
 	if (!draft.shell.before && !wanted->container)
 		return error_create(ERROR_ENVIRONMENT,
 			"this heapwise was built without its HTML page (-Dui=disabled)");

@@ -22,6 +22,9 @@
 #define PAGE_SCHEMA "heapwise.page/1"
 /* The most bytes of HTML, if nobody asks for fewer: browsers and mail open that without trouble. */
 #define PAGE_BYTES_MAX ((uint64_t)16 << 20)
+/* The most bytes of a container that is written alone, likewise. It is not compressed, and programs
+ * and `serve` read it, so it has room for the stacks that a page of PAGE_BYTES_MAX has. */
+#define PAGE_CONTAINER_BYTES_MAX ((uint64_t)128 << 20)
 /* Rows of a table in a document, unless that needs too much of the page. */
 #define PAGE_DOCUMENT_ROWS 1000u
 /* Of these in `report`: its sites are in the page as columns, too, and to read 1,000 of them with
@@ -79,15 +82,16 @@ struct page_wanted {
 	size_t mark_count;
 	const struct page_owner *owners; /* of a heap; NULL: there are none */
 	size_t owner_count;
-	/* Of HTML: the smallest stacks and owners are summed up beyond it. */
+	/* Of what is written: the smallest stacks and owners are summed up beyond it. 0: as many as
+	 * PAGE_BYTES_MAX or, of a container, PAGE_CONTAINER_BYTES_MAX. */
 	uint64_t most_bytes;
 	bool container; /* that alone is written: no HTML, not compressed */
 };
 
 /*
  * Writes the page. Nothing is written before all of it is known to fit. ERROR_ENVIRONMENT: not
- * even the documents fit into most_bytes, or this build has no page (-Dui=disabled). NULL also when
- * the sink stopped it: the sink knows.
+ * even the documents fit into that many bytes, or this build has no page (-Dui=disabled). NULL also
+ * when the sink stopped it: the sink knows.
  */
 struct error *page_write(const struct page_wanted *wanted, const struct sink *sink) must_check_;
 

@@ -26,7 +26,8 @@ static const struct option_spec option_specs[] = {
 		"stdout)"},
 	{OPT_FORCE, "force", NULL, "replace FILE even if it is not a page of heapwise"},
 	{OPT_PAGE_LIMIT, "page-limit", "SIZE",
-		"write at most SIZE bytes; the smallest stacks are summed up (default: 16M)"},
+		"write at most SIZE bytes; the smallest stacks are summed up (default: 16M, of "
+		"--container 128M)"},
 	{VIEW_OPT_BASE, "base", "OLD",
 		"show the difference from this recording (FILE, or FILE@MOMENT), core or process"},
 	{OPT_SOURCE, "source", NULL,
@@ -81,7 +82,7 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 		file->force = true;
 		return true;
 	case OPT_PAGE_LIMIT:
-		if (options_size(options->argument, &file->most_bytes))
+		if (options_size(options->argument, &file->most_bytes) && file->most_bytes)
 			return true;
 		options_wrong(options->command,
 			"invalid --page-limit '%s': expected a size like 512K, 2M or 1G",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise serve: the page of `html` in a browser, where each range and filter is computed anew. */
+#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ enum {
 	OPT_LISTEN = 256,
 	OPT_ALLOW_REMOTE,
 	OPT_OPEN,
+	OPT_PAGE_LIMIT,
 };
 
 static const struct option_spec option_specs[] = {
@@ -29,6 +31,9 @@ static const struct option_spec option_specs[] = {
 		"listen there (default: at 127.0.0.1 and a free port); PORT alone: at 127.0.0.1"},
 	{OPT_ALLOW_REMOTE, "allow-remote", NULL,
 		"let --listen be an address that other machines reach; nothing is encrypted"},
+	{OPT_PAGE_LIMIT, "page-limit", "SIZE",
+		"answer with at most SIZE bytes; the smallest stacks are summed up (default: 128M, "
+		"the most)"},
 	VIEW_SPEC_WHOLE_STACKS SYMBOL_SPECS VIEW_SPEC_ANONYMIZE{0},
 };
 
@@ -49,6 +54,9 @@ struct serve_state {
 	struct serve_bytes *page;
 };
 
+static_assert(PAGE_CONTAINER_BYTES_MAX <= SERVE_ANSWER_BYTES_MAX,
+	"answers are what html writes, whatever it has to sum up");
+
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int number)
@@ -57,6 +65,18 @@ static void on_signal(int number)
 }
 
 /* --- the command line ------------------------------------------------------------------------- */
+
+/* What `html` would take, and answers can be. */
+static bool limit_is_good(const struct options *options)
+{
+	uint64_t bytes;
+	if (options_size(options->argument, &bytes) && bytes && bytes <= SERVE_ANSWER_BYTES_MAX)
+		return true;
+	options_wrong(options->command,
+		"invalid --page-limit '%s': expected a size like 512K or 2M, 128M at most",
+		options->argument);
+	return false;
+}
 
 static bool cmd_serve_take(const struct options *options, int id, void *ctx)
 {
@@ -69,6 +89,9 @@ static bool cmd_serve_take(const struct options *options, int id, void *ctx)
 		return line->allow_remote = true;
 	case OPT_OPEN:
 		return line->open = true;
+	case OPT_PAGE_LIMIT:
+		return limit_is_good(options) &&
+		       option_words_note(&line->common, option_specs, id, options->argument);
 	default:
 		return view_options_take(options, id, &line->checked) &&
 		       option_words_note(&line->common, option_specs, id, options->argument);

@@ -222,9 +222,8 @@ static const struct heap_verb *help_of(int argc, char **argv)
 /* --html: of the heap, not of a verb. */
 static int write_page(struct heap_look *look)
 {
-	const struct heap_html page = {.output = look->html_path,
-		.ways = "use --html=FILE for another name",
-		.most_bytes = PAGE_BYTES_MAX};
+	const struct heap_html page = {
+		.output = look->html_path, .ways = "use --html=FILE for another name"};
 	return heap_html_write(look, &page);
 }
 

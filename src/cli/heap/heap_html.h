@@ -9,7 +9,7 @@ struct heap_html {
 	const char *output;  /* as the user named it; NULL: made of the heap's name; "-": stdout */
 	bool force;          /* it may replace what is no page */
 	const char *ways;    /* what to do if it may not, in words */
-	uint64_t most_bytes; /* of HTML */
+	uint64_t most_bytes; /* of what is written; 0: as page_write() chooses */
 	bool container;      /* the data alone, to stdout unless `output` names a file */
 };
 

@@ -26,7 +26,7 @@ struct page_file {
 	bool force;                /* replaces any file of that name */
 	bool quiet;                /* says nothing when it is done */
 	const char *way_out;       /* what to do if there is another file of that name */
-	uint64_t most_bytes;       /* of HTML */
+	uint64_t most_bytes;       /* of what is written; 0: as page_write() chooses */
 	enum page_lifetimes lifetimes;
 	bool no_timeline; /* without what happened over time */
 	bool container;   /* the data alone, to stdout unless `output` names a file */
@@ -36,8 +36,7 @@ struct page_file {
 #define PAGE_FILE_DEFAULT                                                                          \
 	{                                                                                          \
 		.shown = VIEW_REQUEST_DEFAULT, .change = {.metric = METRIC_LIVE_BYTES},            \
-		.way_out = "use -f to replace it, or -o FILE for another name",                    \
-		.most_bytes = PAGE_BYTES_MAX                                                       \
+		.way_out = "use -f to replace it, or -o FILE for another name"                     \
 	}
 
 void page_file_deinit(struct page_file *file);

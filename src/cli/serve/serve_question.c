@@ -8,9 +8,6 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* More of a page's data than any browser shows with pleasure. */
-#define LARGEST_CONTAINER "--page-limit=128M"
-
 void serve_question_init(struct serve_question *question)
 {
 	*question = (struct serve_question){.file = 0};
@@ -138,8 +135,7 @@ static struct error *finish_question(
 struct error *serve_question_take(struct serve_questions *questions,
 	const struct serve_argument *arguments, size_t count, struct serve_question *ret)
 {
-	static const char *const begin[] = {
-		"heapwise", "html", "--container", "--output=-", LARGEST_CONTAINER};
+	static const char *const begin[] = {"heapwise", "html", "--container", "--output=-"};
 	size_t base = SIZE_MAX;
 	bool has_file = false;
 	struct error *error = add_words(ret, begin, ARRAY_SIZE(begin));

@@ -82,6 +82,40 @@ def common_options(folder):
 
 
 @TESTS.test
+def large(folder):
+    """Of a million stacks, more than a page has room for, an answer has what --container has; both sum up by the same limit"""
+    hw.need_no_sanitizer("a million stacks take too long")
+    path, count = folder / "large.folded", 1_000_000
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"a{i // 10000};b{i // 100 % 100};c{i % 100} {i * 7919 % 9973 + 1}\n" for i in range(count))
+    total = sum(i * 7919 % 9973 + 1 for i in range(count))
+    with Server(path) as server:
+        answer = server.data()
+    hw.need(answer.status == 200 and answer.body == heapwise("html", "--container", path, timeout=4 * hw.TIMEOUT).stdout, f"other bytes: {answer}")
+    header = header_of(answer.body)
+    hw.need(len(answer.body) > 16 << 20 and header["cut"]["rows"] is None, f"{len(answer.body)} bytes, {header['cut']}")
+    hw.need(header["columns"]["row.node"]["count"] == count and header["documents"]["report"]["totals"]["live_bytes_at_end"] == total, "not all is there")
+
+
+@TESTS.test
+def limit(folder):
+    """--page-limit is that of html, and what it sums up is said; more than an answer can have is refused"""
+    path = recording(folder)
+    whole = heapwise("html", "--container", path).stdout
+    for bytes_most in (len(whole) * 4, len(whole) - 1, len(whole) // 2):
+        with Server(path, "--page-limit", str(bytes_most)) as server:
+            body = server.data().body
+        hw.need(body == heapwise("html", "--container", "--page-limit", str(bytes_most), path).stdout, f"{bytes_most}: other bytes")
+        cut = header_of(body)["cut"]
+        hw.need(len(body) <= bytes_most and (body == whole) == (bytes_most > len(whole)), f"{len(body)} bytes of {bytes_most}")
+        hw.need(body == whole or cut["rows"] or cut["documents"] or cut["moments"], f"nothing is said of {bytes_most} bytes: {cut}")
+    for wrong in ("0", "129M", "much", "-1"):
+        ended = heapwise("serve", "--page-limit", wrong, path)
+        hw.need(ended.status == 2 and wrong in ended.errors and "128M" in ended.errors, f"{wrong}: {ended}")
+    hw.need(heapwise("html", "--page-limit", "0", path).status == 2, "a page of no bytes")
+
+
+@TESTS.test
 def anonymous(folder):
     """With --anonymize no answer names a file: lists, tables and errors number them alike"""
     broken, path = folder / "secret-broken.hpw", recording(folder, "secret.hpw")

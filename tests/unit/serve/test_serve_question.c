@@ -48,8 +48,8 @@ CASE(words, "arguments become words, in their order; empty ones are none")
 	serve_question_init(&question);
 	CHECK_OK(serve_question_take(&questions, arguments, 6, &question));
 	const char *const expected[] = {"heapwise", "html", "--container", "--output=-",
-		"--page-limit=128M", "--names=raw", "--kind=malloc", "--focus=--output=x y'\"\n",
-		"--kind=calloc", "--all-frames", "--", "-o", NULL};
+		"--names=raw", "--kind=malloc", "--focus=--output=x y'\"\n", "--kind=calloc",
+		"--all-frames", "--", "-o", NULL};
 	check_words(&question, expected);
 	CHECK_U64(question.file, 1);
 	serve_question_deinit(&question);
@@ -62,7 +62,7 @@ CASE(compared, "the other file is one of the list, where pages compare")
 	struct serve_question question;
 	serve_question_init(&question);
 	CHECK_OK(serve_question_take(&questions, arguments, 2, &question));
-	CHECK_STR(question.words.data[6], "--base=a.hpw");
+	CHECK_STR(question.words.data[5], "--base=a.hpw");
 	serve_question_deinit(&question);
 	serve_question_init(&question);
 	CHECK_ERROR(serve_question_take(&without, arguments, 2, &question), ERROR_USAGE, "compare");
