@@ -27,9 +27,11 @@
 #define PAGE_CONTAINER_BYTES_MAX ((uint64_t)128 << 20)
 /* Rows of a table in a document, unless that needs too much of the page. */
 #define PAGE_DOCUMENT_ROWS 1000u
-/* Of these in `report`: its sites are in the page as columns, too, and to read 1,000 of them with
- * their stacks takes a browser as long as to draw them all. */
-#define PAGE_REPORT_ROWS 100u
+/* Of these in `report`, and in `functions`, `files` and `modules`: the page has them as columns,
+ * too, and takes its tables from there. To read 100 sites with their stacks and 1,000 functions
+ * takes a browser as long as to make the tree of 100,000 nodes. */
+#define PAGE_REPORT_ROWS 25u
+#define PAGE_SPOT_ROWS 100u
 /* Nodes of the tree of retained memory; the smallest ones are summed up beyond it. */
 #define PAGE_OWNERS_MAX 200000u
 /* Marks that are moments of a page: of each the recording is read again. */

@@ -57,15 +57,25 @@ static struct error *write_part(
 	return view_write(part->view, part->model, &options, sink);
 }
 
+/* Rows of a table in a document; 0: as others have. */
+static size_t rows_most_of(const char *name)
+{
+	static const char *const spots[] = {"functions", "files", "modules"};
+	if (strcmp(name, "report") == 0)
+		return PAGE_REPORT_ROWS;
+	for (size_t i = 0; i < ARRAY_SIZE(spots); i++)
+		if (strcmp(name, spots[i]) == 0)
+			return PAGE_SPOT_ROWS;
+	return 0;
+}
+
 static void add_part(struct page_parts *parts, const char *name, const struct page_part *part)
 {
 	assert(parts->count < PAGE_PARTS_MAX);
 	struct page_part *kept = &parts->parts[parts->count];
 	*kept = *part;
-	parts->documents[parts->count++] = (struct page_document){.name = name,
-		.write = write_part,
-		.ctx = kept,
-		.rows_most = strcmp(name, "report") == 0 ? PAGE_REPORT_ROWS : 0};
+	parts->documents[parts->count++] = (struct page_document){
+		.name = name, .write = write_part, .ctx = kept, .rows_most = rows_most_of(name)};
 }
 
 void page_parts_add(struct page_parts *parts, const char *name,
