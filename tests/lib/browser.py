@@ -148,6 +148,22 @@ class Browser:
         hw.need(not failed, f"{url}: {failed}")
         self.next(lambda one: one.get("method") == "Page.loadEventFired")
 
+    def cpu_ms(self):
+        """What the main threads of pages have computed, in ms: what else the machine does counts less than in times."""
+        session, self.session = self.session, None
+        try:
+            processes = self.call("SystemInfo.getProcessInfo")["processInfo"]
+        finally:
+            self.session = session
+        found = 0
+        for one in processes:
+            if one["type"] == "renderer":
+                try:
+                    found += int(Path(f"/proc/{one['id']}/task/{one['id']}/schedstat").read_text(encoding="utf-8").split()[0])
+                except FileNotFoundError:
+                    pass  # it has just ended
+        return found / 1e6
+
     def choose_file(self, selector, path):
         """As a user does in the dialogue of an <input type="file">."""
         root = self.call("DOM.getDocument")["root"]["nodeId"]
