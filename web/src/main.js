@@ -227,7 +227,11 @@ function start(data, before) {
                   el(
                       "p",
                       { class: "warn cut" },
-                      `${count(data.cut.rows)} small stacks were added up to keep the page small.`,
+                      `The ${count(data.cut.rows)} smallest stacks are summed up in one: sums are exact, and ${
+                          data.served
+                              ? "filters and ranges leave room for more."
+                              : "heapwise html --page-limit SIZE gives more of them."
+                      }`,
                   ),
               ]
             : []),
