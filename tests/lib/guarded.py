@@ -5,6 +5,7 @@ How they are started is the launcher's: here the library is preloaded by hand, a
 """
 
 import ctypes
+import functools
 import mmap
 import os
 import re
@@ -65,9 +66,15 @@ def need_story(program, story, options, launcher=LAUNCHER):
     return sum(wanted.values())
 
 
+@functools.cache
+def run_alone(arguments, environment):
+    """How a program ends without the library. It is compared with runs in several modes: once is enough."""
+    return hw.run(arguments, env=hw.clean_environment(**dict(environment)), preexec_fn=hw.no_core_dumps)
+
+
 def need_same(arguments, options, launcher=LAUNCHER, **environment):
     """A program without errors: the same output and end as without the library, and no report."""
-    alone = hw.run(arguments, env=hw.clean_environment(**environment), preexec_fn=hw.no_core_dumps)
+    alone = run_alone(tuple(arguments), tuple(sorted(environment.items())))
     ended, reports = launcher.run(arguments, options, **environment)
     told = f"{' '.join(map(str, arguments))[:100]} [{options}]"
     hw.need(not reports, f"{told}: {[found.group(0) for found in reports[:5]]}")

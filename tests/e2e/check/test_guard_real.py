@@ -3,6 +3,7 @@
 """Real programs under libheapwise-guard.so: no report, and the same output as without it, in each back-end."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
@@ -30,6 +31,9 @@ XML = "<list>" + "".join(f"<item number='{i}'>text {i}</item>" for i in range(50
 C = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { printf(\"%d\\n\", rand()); return 0; }\n"
 CXX = "#include <map>\n#include <string>\nint main() { std::map<std::string, int> m; m[\"a\"] = 1; return m.size() - 1; }\n"
 
+# What programs read is in the same place in all modes, so that each runs alone once.
+FILES = tempfile.TemporaryDirectory(prefix="heapwise-test-")
+
 # Of each its command line after the name, and more of the environment.
 PROGRAMS = {
     "ls": (["-lR", "/usr/include/linux"], {}),
@@ -55,20 +59,20 @@ MODES = {
 }
 
 
-def same(folder, name, options):
+def same(name, options):
     for word in ("madvise", "uffd", "mprotect"):
         if word in options:
             guarded.need_backend(word)
     program = hw.need_program(name.split()[0])
-    for file, text in (("a.c", C), ("a.cc", CXX), ("a.xml", XML)):
-        (folder / file).write_text(text)
     arguments, environment = PROGRAMS[name]
-    guarded.need_same([program, *(word.replace("FOLDER", str(folder)) for word in arguments)], options, **environment)
+    guarded.need_same([program, *(word.replace("FOLDER", FILES.name) for word in arguments)], options, **environment)
 
 
 for mode, settings in MODES.items():
     for real in PROGRAMS:
-        TESTS.add(f"{real}: {mode}", lambda folder, real=real, settings=settings: same(folder, real, settings))
+        TESTS.add(f"{real}: {mode}", lambda _, real=real, settings=settings: same(real, settings))
 
 if __name__ == "__main__":
+    for file, text in (("a.c", C), ("a.cc", CXX), ("a.xml", XML)):
+        Path(FILES.name, file).write_text(text)
     TESTS.main()
