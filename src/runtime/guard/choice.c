@@ -151,7 +151,7 @@ static bool budget_allows(size_t bytes, uint32_t n)
 
 /* Draws how many blocks of a stack pass after block `n`: as many on average as the period says.
  * Returns whether block `n` itself, which nothing was drawn for, is guarded. */
-static bool draw(struct drawn *d, uint64_t key, uint32_t n)
+static bool draw_passes(struct drawn *d, uint64_t key, uint32_t n)
 {
 	uint64_t period = period_at(n), random = guard_random(key ^ (uint64_t)n << 32);
 	uint64_t passes = period > 1 ? random & (2 * period - 1) : 0;
@@ -171,7 +171,7 @@ static __attribute__((noinline)) enum block_choice choose(
 	uint32_t n = __atomic_load_n(&c->blocks, __ATOMIC_RELAXED) + (is_due ? d->passed : 0);
 	__atomic_store_n(&c->blocks, n + 1, __ATOMIC_RELAXED);
 	if (rt_likely(!guard_settings.full) &&
-		!((draw(d, key, n) || is_due) && budget_allows(bytes, n)))
+		!((draw_passes(d, key, n) || is_due) && budget_allows(bytes, n)))
 		return CHOICE_PLAIN;
 	return n ? CHOICE_GUARDED : CHOICE_FIRST;
 }

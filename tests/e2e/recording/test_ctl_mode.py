@@ -37,19 +37,22 @@ def sites(file, *options):
     return hw.report(file, "--view", "sites", *options)
 
 
-def need_sound(report, mode):
-    """Nothing was lost, nothing had to be repaired, and nobody is accused."""
+def need_sound(report, mode, hammered=False):
+    """Nothing was lost, nothing had to be repaired, and nobody is accused. Samples never wait for room: what threads at
+    full speed lose of them is said as such."""
     recording = report["recording"]
+    if hammered and mode == "sample" and set(recording["lost"]) == {"sampled"}:
+        recording = {**recording, "lost_events": recording["lost_events"] - recording["lost"]["sampled"]}
     hw.need(recording["mode"] == mode, f"mode {recording['mode']}, not {mode}")
     hw.need(recording["complete"], "it is incomplete")
     for figure in ("lost_events", "repairs", "unknown_frees", "mismatched_frees"):
         hw.need(recording[figure] == 0, f"{figure}: {recording}")
 
 
-def need_completed(file, mode):
+def need_completed(file, mode, hammered=False):
     """A recording that was completed by a change."""
     report = sites(file)
-    need_sound(report, mode)
+    need_sound(report, mode, hammered)
     hw.need(report["recording"]["changed_at_end"], f"{report['recording']}")
     hw.need(any("went on in another one" in note for note in report["notes"]), f"{report['notes']}")
     return report
@@ -145,7 +148,7 @@ def disturbed(folder, threads, modes, pause_us=0):
         target.tell("drop")
         target.tell("work", 40)
     for (before, now), mode in zip(files, modes):
-        need_completed(before, mode.partition(":")[0])
+        need_completed(before, mode.partition(":")[0], hammered=True)
     return need_begun(files[-1][1], modes[-1].partition(":")[0], files[-1][0])
 
 
