@@ -24,6 +24,8 @@ class Answer:
 
 
 class Server:
+    patience = hw.TIMEOUT  # seconds that an answer may take
+
     def __init__(self, *arguments, **more):
         self.process = subprocess.Popen([hw.HEAPWISE, "serve", *arguments], env=hw.clean_environment(), text=True,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
@@ -47,7 +49,7 @@ class Server:
         return self.process.returncode, said
 
     def connection(self):
-        return http.client.HTTPConnection(self.host, self.port, timeout=hw.TIMEOUT)
+        return http.client.HTTPConnection(self.host, self.port, timeout=self.patience)
 
     def socket(self):
         made = socket.create_connection(("127.0.0.1", self.port), hw.TIMEOUT)

@@ -11,7 +11,7 @@
 
 /* A folder that nobody has locked is removed if it is older. What writes there may have outlived
  * who created it. */
-#define CHECK_FOLDER_OLD_S (24 * 3600)
+#define CHECK_FOLDER_OLD_S 86400
 
 struct check_folder {
 	char *path; /* NULL: there is none */

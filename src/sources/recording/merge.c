@@ -404,14 +404,13 @@ static struct error *refuse_mixture(const struct model *const *models, size_t co
 	for (size_t i = 0; i < count; i++) {
 		if (model_recording(models[i])->only_errors)
 			errors = models[i];
-		else if (!model_check_coverage(models[i]))
+		else
 			other = models[i];
 	}
 	if (!errors || !other)
 		return NULL;
 	return error_create(ERROR_INPUT,
-		"%s contains errors only (heapwise check), %s is no recording of heapwise check: "
-		"they can't be added up",
+		"%s contains errors only (heapwise check), %s a heap: they can't be added up",
 		model_recording(errors)->path, model_recording(other)->path);
 }
 

@@ -156,7 +156,7 @@ def errors_merged(folder):
     hw.need([row["count"] for row in document["errors"]] == [2 * row["count"] for row in single["errors"]], f"{document['errors']}")
     hw.need(document["coverage"]["blocks"] == 2 * single["coverage"]["blocks"], f"{document['coverage']}")
     ended = hw.heapwise("report", "--merge", "--view", "errors", paths[0], paths[2])
-    hw.need(ended.status == 3 and "errors only" in ended.errors, str(ended))
+    hw.need(ended.status != 0 and "errors only" in ended.errors, str(ended))
 
 
 @TESTS.test

@@ -143,7 +143,7 @@ def judged(folder):
 
 @TESTS.test
 def mixed(folder):
-    """Errors alone are no part of a sum with heaps; with a checked heap, errors are, and figures are unknown"""
+    """Errors alone are no part of a sum with heaps, checked or not"""
     program = build(folder, SOURCE, "app", "-g")
     bad = check(folder / "bad.hpw", program, "twice")
     heap = folder / "heap.hpw"
@@ -152,9 +152,8 @@ def mixed(folder):
     hw.need(ended.status != 0 and "contains errors only" in ended.errors and "can't be added up" in ended.errors, str(ended))
     both = folder / "both.hpw"
     hw.need(hw.heapwise("check", "-q", "--mode", "exact", "-f", "-o", both, "--", program, "twice").status == 0, "check")
-    hw.need(counts(shown("--merge", both, bad)) == [("DoubleFree", 2)], "a checked heap and errors alone")
-    ended = hw.heapwise("report", "--view", "sites", "--merge", both, bad)
-    hw.need("Sites\n  not known of this file" in ended.text, str(ended))
+    ended = hw.heapwise("report", "--view", "errors", "--merge", both, bad)
+    hw.need(ended.status != 0 and "contains errors only" in ended.errors and "can't be added up" in ended.errors, str(ended))
 
 
 if __name__ == "__main__":

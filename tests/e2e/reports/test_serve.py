@@ -90,6 +90,7 @@ def large(folder):
         file.writelines(f"a{i // 10000};b{i // 100 % 100};c{i % 100} {i * 7919 % 9973 + 1}\n" for i in range(count))
     total = sum(i * 7919 % 9973 + 1 for i in range(count))
     with Server(path) as server:
+        server.patience = 4 * hw.TIMEOUT
         answer = server.data()
     hw.need(answer.status == 200 and answer.body == heapwise("html", "--container", path, timeout=4 * hw.TIMEOUT).stdout, f"other bytes: {answer}")
     header = header_of(answer.body)

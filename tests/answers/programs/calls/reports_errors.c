@@ -235,7 +235,8 @@ static void sums(long times)
 			.stacks = 38,
 			.guarded_stacks = 37,
 			.limits = HW_CHECK_LIMIT_BUDGET | HW_CHECK_LIMIT_MEMORY};
-	_exit(0);
+	/* No function of libc: the library would add up its own once more. */
+	__asm__ volatile("syscall" ::"a"(SYS_exit_group), "D"(0) : "rcx", "r11", "memory");
 }
 
 /* An error, and then whether somebody has printed it: waits for a line. */
