@@ -120,8 +120,8 @@ struct hw_check_sums {
 	uint64_t reports;                /* of errors, equal ones not counted again */
 	uint64_t dropped;                /* reports for which there was no room */
 	uint64_t filled_bytes;           /* of the latest block that was filled with fill2 */
-	uint64_t numbered;               /* blocks that were filled at all; children count on from
-					    where their parent was: the most of any process */
+	uint64_t numbered;               /* blocks that have numbers: of the process that was
+					    started, until it executes another program */
 	uint32_t limits;                 /* enum hw_check_limit, or'ed */
 	uint32_t reserved;
 };
@@ -148,9 +148,13 @@ enum hw_check_limit {
  * (blocks of these numbers, counted from 0, to the second exclusive, are filled with fill2),
  * fill2-bytes (FIRST-LAST of each of them, both inclusive), fill2-skip (a number among them that is
  * not; again and again), uninit (NUMBER:FIRST-LAST: a block is reported as HW_ERROR_UNINIT when it
- * is allocated; again and again), sums (descriptor of a file of sizeof(struct hw_check_sums), which
- * is mapped and closed at the start and used in place of the shared memory's). Unknown keys are
- * passed over.
+ * is allocated; again and again), process (number of the process that is started, with zeros in
+ * front: it alone, until it executes another program, has numbered blocks and uses sums; it makes
+ * the number 0 in its environment, so that no program that it executes takes itself for it;
+ * default: each process is it), fill2-others (1: all blocks of other processes get fill2, 0: none
+ * does), sums (DESCRIPTOR:DEVICE:INODE of a file of sizeof(struct hw_check_sums), which is mapped
+ * and closed at the start and used in place of the shared memory's; another file at that number is
+ * not touched). Unknown keys are passed over.
  */
 #define HW_CHECK_ENV "HEAPWISE_CHECK"
 

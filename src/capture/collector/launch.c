@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "capture/check_settings.h"
 #include "capture/collector/collector.h"
 #include "capture/daemonize.h"
 #include "capture/recording_file.h"
@@ -109,6 +110,8 @@ static void target_main(struct launcher *l, char **env, char **shell_argv, int g
 	if (n != 1)
 		_exit(125);
 	close(go);
+	if (l->options->check)
+		check_settings_name_process(env[2]);
 	execve(l->options->program, l->options->argv, env);
 	if (errno == ENOEXEC)
 		execve(SHELL, shell_argv, env);

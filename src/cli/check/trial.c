@@ -102,6 +102,7 @@ static void child_go(
 		dup2(ends[TRIAL_ERR], 2) < 0 ||
 		(program->shared >= 0 && fcntl(program->shared, F_SETFD, 0)))
 		_exit(ERROR_INTERNAL);
+	check_settings_name_process(env[1]);
 	/* Refused in some containers; then addresses differ from run to run. */
 	personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE);
 	execve(program->file, program->argv, env);

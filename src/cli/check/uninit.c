@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ struct fill_plan {
 	uint8_t other;
 	uint64_t from, to;    /* blocks, to exclusive */
 	uint64_t first, last; /* bytes of each of them */
+	bool others;          /* and all blocks of other processes */
 };
 
 DEFINE_VEC(line_vec, size_t)
@@ -43,6 +45,7 @@ struct search {
 	const struct uninit_options *options;
 	struct uninit_result *result;
 	struct hw_check_sums *sums;            /* in a page that the runs share */
+	struct stat page;                      /* its file */
 	struct trial_program program;          /* with a limit, once a run is known */
 	struct line_vec masked[TRIAL_STREAMS]; /* lines that differ by themselves, ascending */
 };
@@ -53,10 +56,13 @@ static void search_settings(
 	const struct search *search, const struct fill_plan *plan, struct text *text)
 {
 	text_printf(text,
-		HW_CHECK_ENV "=backend=none,sums=%06d,fill=%02x,fill2=%02x,fill2-from=%020" PRIu64
-			     ",fill2-to=%020" PRIu64 ",fill2-bytes=%020" PRIu64 "-%020" PRIu64,
-		search->program.shared, fills[0], plan->other, plan->from, plan->to, plan->first,
-		plan->last);
+		HW_CHECK_ENV "=backend=none," CHECK_SETTINGS_PROCESS
+			     ",sums=%06d:%020ju:%020ju,fill=%02x,fill2=%02x,fill2-others=%d,"
+			     "fill2-from=%020" PRIu64 ",fill2-to=%020" PRIu64
+			     ",fill2-bytes=%020" PRIu64 "-%020" PRIu64,
+		search->program.shared, (uintmax_t)search->page.st_dev,
+		(uintmax_t)search->page.st_ino, fills[0], plan->other, plan->others, plan->from,
+		plan->to, plan->first, plan->last);
 	for (size_t i = 0; i < UNINIT_FINDINGS_MOST; i++)
 		text_printf(text, ",fill2-skip=%020" PRIu64,
 			i < search->result->count ? search->result->findings[i].number
@@ -267,14 +273,45 @@ static struct error *search_begin(struct search *search)
 	return result->why ? NULL : error_no_memory();
 }
 
-/* Finds the byte whose use as filling of all blocks changes the result; plan->other is 0x55 if none
- * does. */
+/* A fill of all blocks of all processes changes the result: whether it does so with those that have
+ * numbers, too. Else the result notes that others do. */
+static struct error *search_own(
+	struct search *search, struct fill_plan *plan, bool *ret_differs, char **text)
+{
+	struct uninit_result *result = search->result;
+	char *own = NULL;
+	plan->others = false;
+	struct error *error = search_try(search, plan, ret_differs, &own);
+	if (error)
+		return error;
+	if (!*ret_differs) {
+		result->others = true;
+		if (asprintf(&result->why,
+			    "%s, by memory of a process that the program started, or of "
+			    "a program that it executed",
+			    *text) < 0) {
+			result->why = NULL;
+			return error_no_memory();
+		}
+	}
+	free(*text);
+	*text = own;
+	return NULL;
+}
+
+/* Finds the byte whose use as filling of all numbered blocks changes the result; plan->other is
+ * 0x55 if none does. */
 static struct error *search_fill(struct search *search, struct fill_plan *plan, char **ret_text)
 {
 	for (size_t i = 1; i < ARRAY_SIZE(fills); i++) {
-		struct fill_plan all = {.other = fills[i], .to = UINT64_MAX, .last = UINT64_MAX};
+		struct fill_plan all = {.other = fills[i],
+			.to = UINT64_MAX,
+			.last = UINT64_MAX,
+			.others = !search->result->others};
 		bool differs;
 		struct error *error = search_try(search, &all, &differs, ret_text);
+		if (!error && differs && all.others)
+			error = search_own(search, &all, &differs, ret_text);
 		if (error)
 			return error;
 		if (differs) {
@@ -407,6 +444,8 @@ static struct error *find_block(
 static struct error *search_unnamed(struct search *search, const char *difference)
 {
 	search->result->verdict = UNINIT_UNNAMED;
+	search->result->others = false;
+	free(search->result->why);
 	search->result->why = strdup(difference);
 	return search->result->why ? NULL : error_no_memory();
 }
@@ -423,10 +462,14 @@ static struct error *search_blocks(struct search *search)
 			return NULL;
 		}
 		struct error *error = search_fill(search, &plan, &difference);
+		if (!error && plan.other == fills[0] && result->others) {
+			result->more = result->count > 0;
+			result->verdict = result->count ? UNINIT_FOUND : UNINIT_UNNAMED;
+		}
 		if (error || plan.other == fills[0])
 			return error;
 		if (result->count >= search->options->findings_most) {
-			result->more = true;
+			result->more = result->full = true;
 			return NULL;
 		}
 		error = find_block(search, plan, difference, &found);
@@ -448,7 +491,8 @@ struct error *uninit_search(const struct uninit_options *options, struct uninit_
 	*ret = (struct uninit_result){.verdict = UNINIT_NONE, .runs_most = options->runs_most};
 	trial_init(&ret->result);
 	int page = memfd_create("heapwise-sums", MFD_CLOEXEC);
-	void *memory = page < 0 || ftruncate(page, (off_t)sizeof(*search.sums))
+	void *memory = page < 0 || ftruncate(page, (off_t)sizeof(*search.sums)) ||
+				       fstat(page, &search.page)
 			       ? MAP_FAILED
 			       : mmap(NULL, sizeof(*search.sums), PROT_READ | PROT_WRITE,
 					 MAP_SHARED, page, 0);
@@ -481,7 +525,7 @@ void uninit_result_deinit(struct uninit_result *result)
 
 void uninit_report_settings(const struct uninit_result *result, struct text *text)
 {
-	text_printf(text, "backend=none,fill=%02x", fills[0]);
+	text_printf(text, "backend=none," CHECK_SETTINGS_PROCESS ",fill=%02x", fills[0]);
 	for (size_t i = 0; i < result->count; i++) {
 		const struct uninit_finding *finding = &result->findings[i];
 		uint64_t last = finding->has_bytes     ? finding->last

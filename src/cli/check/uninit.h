@@ -9,6 +9,10 @@
  * left out of the comparison; where that is not lines of output alone, the program can't be
  * examined this way.
  *
+ * Blocks have numbers in the process that was started alone, until it executes
+ * another program. Of other processes all blocks are filled at once: that results depend on them is
+ * found, not on which.
+ *
  * The method finds reads that matter for the results that are compared, of heap memory alone. It
  * finds nothing in a program whose results don't depend on the fill bytes that are tried.
  */
@@ -27,7 +31,7 @@
 /* Runs of a search, unless it is told otherwise. */
 #define UNINIT_RUNS_MOST 400u
 /* Runs that are made before the first block is searched for. */
-#define UNINIT_RUNS_LEAST 5u
+#define UNINIT_RUNS_LEAST 6u
 
 enum uninit_verdict {
 	UNINIT_NONE,           /* no fill changed a result */
@@ -59,8 +63,11 @@ struct uninit_result {
 	enum uninit_verdict verdict;
 	struct uninit_finding findings[UNINIT_FINDINGS_MOST];
 	size_t count;
-	bool more;           /* there may be others: a bound ended the search */
+	bool more;           /* there may be others: see below; else none changes them alone */
 	bool spent;          /* that bound was runs_most */
+	bool full;           /* it was findings_most */
+	bool others;         /* results depend on memory of processes that the program started, or
+				of what it executed, whose blocks are not searched: `why` */
 	unsigned runs;       /* that were made */
 	unsigned runs_most;  /* the bound */
 	uint64_t blocks;     /* that the first run allocated */

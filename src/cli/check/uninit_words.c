@@ -50,24 +50,41 @@ static void add_finding(const struct uninit_finding *finding, struct text *text)
 		is_one ? "changes" : "change", finding->difference);
 }
 
-/* "  the search ended at its bound of 400 runs…" */
+/* "  there may be more: the search ended at its bound of 400 runs…" */
 static void add_more(const struct uninit_result *result, struct text *text)
 {
 	if (!result->more)
 		return;
-	text_add(text, "  there may be more: the search ended ");
+	text_add(text, "  there may be more: ");
 	if (result->spent) {
-		text_add(text, "at its bound of ");
+		text_add(text, "the search ended at its bound of ");
 		text_add_counted(text, result->runs_most, "run", "runs");
-		text_add(text, ", ");
+		text_add(text, ", before the results were the same with every fill "
+			       "(--uninit-runs=N allows more)\n");
+	} else if (result->full) {
+		text_add(text, "the search ended at its bound of ");
+		text_add_counted(text, result->count, "block", "blocks");
+		text_add(text, ", before the results were the same with every fill "
+			       "(--uninit=N searches for more blocks)\n");
+	} else if (!result->others) {
+		text_add(text, "a fill of all other blocks still changes the results, but no "
+			       "further block was found that does\n");
 	}
-	text_add(text, "before the results were the same with every fill");
-	text_add(text, result->spent ? " (--uninit-runs=N allows more)\n"
-				     : " (--uninit=N searches for more blocks)\n");
+	if (result->others)
+		text_printf(text, "%sresults differ in %s; its blocks are not searched\n",
+			result->spent || result->full ? "  also, " : "", result->why);
 }
 
 static void add_unnamed(const struct uninit_result *result, struct text *text)
 {
+	if (result->others) {
+		text_printf(text,
+			"results depend on heap memory that was never written: %s; blocks are "
+			"searched only in the process that was started ('heapwise check --uninit' "
+			"on the other program names them)\n",
+			result->why);
+		return;
+	}
 	text_printf(text, "results depend on heap memory that was never written (%s), but ",
 		result->why);
 	if (result->spent) {

@@ -24,7 +24,6 @@ static void put_other(uint8_t *block, uint64_t from, uint64_t bytes)
 	uint64_t end = fill_plan.last < bytes ? fill_plan.last + 1 : bytes;
 	if (first < end)
 		guard_fill(block + first, (uint8_t)fill_plan.other, end - first);
-	sums_set_filled(bytes);
 }
 
 static void report_unwritten(const struct fill_range *range, const struct guard_block *block)
@@ -37,15 +36,29 @@ static void report_unwritten(const struct fill_range *range, const struct guard_
 	guard_report(HW_ERROR_UNINIT, &report, (struct guard_caller){0}); /* where is not known */
 }
 
+static void fill_other_process(uint8_t *block, uint64_t from, uint64_t bytes)
+{
+	bool other = fill_plan.others && fill_plan.other >= 0;
+	if (from < bytes)
+		guard_fill(block + from, (uint8_t)(other ? fill_plan.other : fill_plan.byte),
+			bytes - from);
+}
+
 void fill_new_block(
 	uint8_t *block, uint64_t from, uint64_t bytes, enum hw_alloc_kind kind, uint32_t stack)
 {
+	if (rt_unlikely(!guard_settings.started)) {
+		fill_other_process(block, from, bytes);
+		return;
+	}
 	uint64_t number = __atomic_fetch_add(&next_number, 1, __ATOMIC_RELAXED);
 	sums_set_numbered(number + 1);
 	if (from < bytes) {
 		guard_fill(block + from, (uint8_t)fill_plan.byte, bytes - from);
-		if (gets_other(number))
+		if (gets_other(number)) {
 			put_other(block, from, bytes);
+			sums_set_filled(bytes);
+		}
 	}
 	for (uint32_t i = 0; i < fill_plan.report_count; i++) {
 		if (fill_plan.reports[i].number != number)

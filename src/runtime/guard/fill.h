@@ -4,8 +4,10 @@
  *
  * New blocks are filled with a byte, so that what a program does with memory that it never wrote
  * is the same in each run, and some of them with another byte, so that it shows
- * (cli/check/uninit.h). Blocks are numbered from 0, in the order in which they get their content;
- * those of calloc are not filled and have no number.
+ * (cli/check/uninit.h). Blocks of the process that was started are numbered from 0, in the order in
+ * which they get their content, until it executes another program; those of calloc are not filled
+ * and have no number. In its children, and in what it executes, all blocks get the second byte or
+ * none does: numbers would not tell one process's blocks from another's.
  */
 #ifndef RUNTIME_GUARD_FILL_H
 #define RUNTIME_GUARD_FILL_H
@@ -24,6 +26,7 @@ struct fill_plan {
 	int byte, other;      /* -1: none */
 	uint64_t from, to;    /* blocks that get `other`; `to` exclusive */
 	uint64_t first, last; /* and which of their bytes; `last` inclusive */
+	bool others;          /* blocks of other processes get `other`, too, all of them */
 	uint64_t skips[FILL_LISTED];
 	struct fill_range reports[FILL_LISTED]; /* blocks to report as HW_ERROR_UNINIT */
 	uint32_t skip_count, report_count;

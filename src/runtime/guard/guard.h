@@ -49,11 +49,14 @@ struct guard_settings {
 	int exit;
 	uint64_t seed; /* of all that is chosen at random */
 	uint64_t keep; /* bytes of freed blocks that are kept from reuse */
-	int sums;      /* descriptor of a file to count in; -1: none */
+	int sums; /* descriptor of a file to count in, which has this device and number; -1: none */
+	uint64_t sums_device, sums_inode;
+	bool started; /* this is the process that was started, and the first program in it */
 };
 extern struct guard_settings guard_settings;
 
-/* Reads the settings from the environment, whose entries end with NULL. */
+/* Reads the settings from the environment, whose entries end with NULL, and takes the process's
+ * number out of it. */
 void guard_settings_read(char *const *environment);
 
 enum guard_readiness {

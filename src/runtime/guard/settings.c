@@ -11,7 +11,8 @@ struct guard_settings guard_settings = {.align = 16,
 	.backend = -1,
 	.exit = 1,
 	.keep = KEPT_BYTES,
-	.sums = -1};
+	.sums = -1,
+	.started = true};
 
 /* A piece of the text. */
 struct span {
@@ -91,6 +92,24 @@ static void read_report(struct span value)
 		fill_plan.reports[fill_plan.report_count++] = range;
 }
 
+/* "DESCRIPTOR:DEVICE:INODE" */
+static void read_sums(struct span value)
+{
+	struct guard_settings *s = &guard_settings;
+	uint64_t file;
+	size_t colon = find_char(value, ':');
+	if (colon == value.bytes)
+		return;
+	struct span rest = {value.at + colon + 1, value.bytes - colon - 1};
+	size_t second = find_char(rest, ':');
+	if (second < rest.bytes && read_number((struct span){value.at, colon}, 10, &file) &&
+		file <= INT32_MAX &&
+		read_number((struct span){rest.at, second}, 10, &s->sums_device) &&
+		read_number((struct span){rest.at + second + 1, rest.bytes - second - 1}, 10,
+			&s->sums_inode))
+		s->sums = (int)file;
+}
+
 /* Options of fill.h; false: it is none of them. */
 static bool set_fill(struct span key, struct span value)
 {
@@ -106,6 +125,8 @@ static bool set_fill(struct span key, struct span value)
 		read_number(value, 10, &plan->to);
 	else if (span_is(key, "fill2-bytes"))
 		read_range(value, &plan->first, &plan->last);
+	else if (span_is(key, "fill2-others"))
+		plan->others = read_number(value, 10, &n) && n;
 	else if (span_is(key, "uninit"))
 		read_report(value);
 	else if (!span_is(key, "fill2-skip"))
@@ -143,8 +164,6 @@ static void set_number(struct span key, struct span value)
 		s->signal = (int)n;
 	else if (span_is(key, "exit") && n <= 255)
 		s->exit = (int)n;
-	else if (span_is(key, "sums") && n <= INT32_MAX)
-		s->sums = (int)n;
 }
 
 static void set_option(struct span key, struct span value)
@@ -153,11 +172,24 @@ static void set_option(struct span key, struct span value)
 		guard_settings.first = span_is(value, "first");
 	else if (span_is(key, "backend"))
 		guard_settings.backend = read_backend(value);
+	else if (span_is(key, "sums"))
+		read_sums(value);
 	else if (!set_fill(key, value))
 		set_number(key, value);
 }
 
-static void read_options(const char *text)
+/* The number is taken out: programs that this process executes, or whose environment is a copy,
+ * are others. */
+static void take_process(char *digits, size_t count)
+{
+	uint64_t n = 0;
+	guard_settings.started = read_number((struct span){digits, count}, 10, &n) &&
+				 n == (uint64_t)sys_call(__NR_getpid, 0, 0, 0);
+	for (size_t i = 0; guard_settings.started && i < count; i++)
+		digits[i] = '0';
+}
+
+static void read_options(char *text)
 {
 	while (*text) {
 		struct span key = {text, 0}, value = {text, 0};
@@ -166,10 +198,14 @@ static void read_options(const char *text)
 		key.bytes = (size_t)(text - key.at);
 		text += *text == '=';
 		value.at = text;
+		char *start = text;
 		while (*text && *text != ',')
 			text++;
 		value.bytes = (size_t)(text - value.at);
-		set_option(key, value);
+		if (span_is(key, "process"))
+			take_process(start, value.bytes);
+		else
+			set_option(key, value);
 		text += *text == ',';
 	}
 }

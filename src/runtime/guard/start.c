@@ -61,7 +61,7 @@ static void prepare_parts(void)
 	guard_settings_read(find_environment());
 	choice_init();
 	plain_init();
-	sums_init(slots_init(), guard_settings.sums);
+	sums_init(slots_init());
 	sweep_init();
 	signals_init();
 }
@@ -97,6 +97,7 @@ static void end_fork_in_parent(void)
 static void end_fork_in_child(void)
 {
 	__atomic_fetch_add(&guard_forks, 1, __ATOMIC_RELAXED);
+	guard_settings.started = false;
 	sums_fork_child();
 	choice_fork_child();
 	slots_fork_done(true);

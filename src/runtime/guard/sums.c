@@ -5,6 +5,7 @@
 #include "runtime/preload/check_bridge.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define PLACES 256u
 
@@ -20,8 +21,7 @@ static uint32_t next_place;
 /* The sums of this process; others see a copy, made with each change once there is one. */
 static struct hw_check_sums sums;
 
-static struct hw_check_sums *own_file;    /* NULL: there is none, or it is the parent's */
-static struct hw_check_sums *filled_file; /* likewise, for what is filled; children count, too */
+static struct hw_check_sums *own_file; /* NULL: there is none, or it is the parent's */
 
 static struct hw_check_sums *shown_sums(void)
 {
@@ -44,19 +44,30 @@ static struct hw_check_sums *shown_sums(void)
 			__atomic_store_n(&sums_to->field, sums_new, __ATOMIC_RELAXED);             \
 	} while (0)
 
+/* At that number a program may have a file of its own, which is not touched. */
+static bool is_our_file(int file)
+{
+	struct stat is;
+	return !sys_failed(sys_call(__NR_fstat, file, (long)&is, 0)) && S_ISREG(is.st_mode) &&
+	       is.st_dev == guard_settings.sums_device && is.st_ino == guard_settings.sums_inode &&
+	       is.st_size == (long)sizeof(*own_file);
+}
+
 static void map_file(int file)
 {
+	if (!is_our_file(file))
+		return;
 	long at = sys_call6(
 		__NR_mmap, 0, sizeof(*own_file), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (!sys_failed(at))
-		own_file = filled_file = (struct hw_check_sums *)at;
+		own_file = (struct hw_check_sums *)at;
 	sys_call(__NR_close, file, 0, 0);
 }
 
-void sums_init(enum hw_check_backend backend, int file)
+void sums_init(enum hw_check_backend backend)
 {
-	if (file >= 0)
-		map_file(file);
+	if (guard_settings.started && guard_settings.sums >= 0)
+		map_file(guard_settings.sums);
 	sums.backend = backend;
 	sums.is_there = 1;
 	sums.seed = guard_settings.seed;
@@ -121,18 +132,18 @@ void sums_add_uncounted(void)
 
 void sums_set_numbered(uint64_t count)
 {
-	if (!filled_file)
+	if (!own_file)
 		return;
-	uint64_t most = __atomic_load_n(&filled_file->numbered, __ATOMIC_RELAXED);
-	while (count > most && !__atomic_compare_exchange_n(&filled_file->numbered, &most, count,
-				       true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	uint64_t most = __atomic_load_n(&own_file->numbered, __ATOMIC_RELAXED);
+	while (count > most && !__atomic_compare_exchange_n(&own_file->numbered, &most, count, true,
+				       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
 void sums_set_filled(size_t bytes)
 {
-	if (filled_file)
-		__atomic_store_n(&filled_file->filled_bytes, bytes, __ATOMIC_RELAXED);
+	if (own_file)
+		__atomic_store_n(&own_file->filled_bytes, bytes, __ATOMIC_RELAXED);
 }
 
 void sums_add_report(bool is_new, bool dropped)

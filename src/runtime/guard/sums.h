@@ -13,8 +13,9 @@
 
 #define SUMS_BATCH 64u
 
-/* Begins; with `file`, a descriptor, the sums are shown there from now on, and it is closed. */
-void sums_init(enum hw_check_backend backend, int file);
+/* Begins. In the process that was started the sums are shown in the file of the settings from now
+ * on, if they name one; its descriptor is closed. */
+void sums_init(enum hw_check_backend backend);
 
 /* Counts a block of the program. */
 void sums_add_block(size_t bytes);
@@ -25,7 +26,7 @@ uint64_t sums_blocks(void);
 void sums_add_guarded(size_t bytes, bool first_of_stack);
 void sums_add_stack(void);
 void sums_add_uncounted(void);
-/* Notes that so many blocks were filled (fill.h), where a file shows the sums. */
+/* Notes that so many blocks were numbered (fill.h), where a file shows the sums. */
 void sums_set_numbered(uint64_t count);
 /* Notes the size of a block that was filled otherwise, likewise. */
 void sums_set_filled(size_t bytes);

@@ -255,6 +255,25 @@ def ended_by_signal(folder):
 
 
 @TESTS.test
+def ended_sentence(folder):
+    """That a signal ended the program at its first error is said, after the summary, on stderr or in --log-file"""
+    program, log = guarded.TARGETS / "wrongs-O2", folder / "log"
+    command = [hw.HEAPWISE, "check", "--full", "--before=0"]
+    for option, sentence in (("--kill-on-error=TERM", "the program was sent a signal at its first error, as --kill-on-error says"),
+                             ("--errors=first", "the program was ended at its first error, as --errors=first says")):
+        said = hw.run([*command, option, "--", program, "over_write_far"]).errors
+        hw.need(said.count(sentence) == 1 and re.search(r"\b1 error, the worst first:", said), said)
+        ended = hw.run([*command, option, "--log-file", log, "--", program, "over_write_far"])
+        said = log.read_text()
+        hw.need(said.count(sentence) == 1 and re.search(r"\b1 error, the worst first:", said), said)
+        hw.need(sentence not in ended.errors and "the worst first" not in ended.errors, ended.errors)
+        said = hw.run([*command, "-q", option, "--", program, "over_write_far"]).errors
+        hw.need(sentence not in said and "InvalidWrite" in said, said)
+    said = hw.run([*command, "--kill-on-error=TERM", "--", program, "good"]).errors
+    hw.need("at its first error" not in said, said)
+
+
+@TESTS.test
 def unusual_ends(folder):
     """What only the end of a program shows is found at _exit, quick_exit, exec, abort and a fault, once and in its process"""
     for options in ((), ("--full",), ("--full", "--backend=none"), ("--leak-check=full",)):

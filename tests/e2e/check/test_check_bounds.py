@@ -28,6 +28,17 @@ int main(int argc, char **argv)
 	return argc != 2;
 }
 """
+# Never ends if the lowest bit of a byte that was never written is clear.
+SLOW = """#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	unsigned char *volatile block = malloc(1);
+	while (!(*block & 1))
+		pause();
+	return 3;
+}
+"""
 
 
 def build(folder):
@@ -40,11 +51,21 @@ def build(folder):
 def runs(folder):
     """A search that ends at its bound of runs says that, and no gate passes; numbers beyond the bounds are refused"""
     program = build(folder)
-    ended = hw.heapwise("check", "--uninit", "--uninit-runs=5", "--error-exitcode=9", "--", program, "1")
-    hw.need(ended.status == 9 and "at its bound of 5 runs" in ended.errors, str(ended))
-    for option in ("--uninit=17", "--uninit-runs=4"):
+    ended = hw.heapwise("check", "--uninit", "--uninit-runs=6", "--error-exitcode=9", "--", program, "1")
+    hw.need(ended.status == 9 and "at its bound of 6 runs" in ended.errors, str(ended))
+    for option in ("--uninit=17", "--uninit-runs=5"):
         ended = hw.heapwise("check", option, "--", program, "1")
         hw.need(ended.status == 125 and "expected a number" in ended.errors, str(ended))
+
+
+@TESTS.test
+def slower(folder):
+    """A run that goes on for much longer than the first one is ended, and that is the difference"""
+    (folder / "slow.c").write_text(SLOW)
+    subprocess.run(["cc", "-O1", "-o", folder / "slow", folder / "slow.c"], check=True)
+    ended = hw.heapwise("check", "--uninit", "--uninit-runs=6", "--", folder / "slow")
+    hw.need("the exit status: 3 or no end within the time that was allowed" in ended.errors, str(ended))
+    hw.need(ended.status == 3, str(ended))
 
 
 @TESTS.test

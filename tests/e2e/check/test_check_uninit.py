@@ -190,6 +190,55 @@ def undecided(folder):
 
 
 @TESTS.test
+def own_file(folder):
+    """A file that the program has open at the number of the library's page is neither written nor closed"""
+    file, before = folder / "file", b"x" * 8192
+    file.write_bytes(before)
+    ended, found, rows = search([guarded.TARGETS / "unwritten-O0", "holds", file])
+    hw.need(ended.text == "open\nopen\n" and found["search"]["verdict"] == "none" and not rows, f"{ended} {found}")
+    hw.need(file.read_bytes() == before, "the program's file was changed")
+    with open(file, "r+b") as opened:  # a process that takes itself for the one that was started
+        number, status = opened.fileno(), os.fstat(opened.fileno())
+        for settings in (f"sums={number}", f"sums={number}:{status.st_dev}:{status.st_ino + 1}",
+                         f"sums={number}:{status.st_dev}:{status.st_ino}"):
+            environment = dict(os.environ, LD_PRELOAD=str(guarded.LIBRARY), HEAPWISE_CHECK=f"backend=none,fill=55,{settings}")
+            ended = hw.run([guarded.TARGETS / "unwritten-O0", "held", str(number)], env=environment, pass_fds=[number])
+            hw.need(ended.text == "open\n" and file.read_bytes() == before, f"{settings}: {ended}")
+
+
+@TESTS.test
+def other_processes(_folder):
+    """Blocks of children and of executed programs are not taken for the program's own; that results depend on them is said"""
+    for name in ("child", "forked", "executed"):
+        ended, found, rows = story(name, "--error-exitcode=9")
+        hw.need(found["search"]["verdict"] == "unnamed" and not found["unwritten"] and not rows, f"{name}: {found} {rows}")
+        hw.need("of a process that the program started" in found["search"]["why"], f"{name}: {found}")
+        hw.need(ended.text == "1\nrecord 7\nodd\n", f"{name}: {ended}")
+    _, found, rows = story("parent")
+    need_found(found, rows, [(0, 16, 4, 1, "make_record")])
+    _, found, rows = story("family")
+    hw.need(found["search"]["verdict"] == "found" and found["search"]["more"], str(found))
+    hw.need([one["block_number"] for one in found["unwritten"]] == [0], str(found))
+    hw.need(sum(row["count"] for row in rows) == 1, str(rows))
+    program = guarded.TARGETS / "unwritten-O0"
+    said = hw.run([hw.HEAPWISE, "check", "--uninit", "--", program, "child"]).errors
+    hw.need("blocks are searched only in the process that was started" in said, said)
+    said = hw.run([hw.HEAPWISE, "check", "--uninit", "--", program, "family"]).errors
+    hw.need(re.search(r"there may be more: results differ in .*; its blocks are not searched", said), said)
+    hw.need("--uninit=N" not in said, said)
+
+
+@TESTS.test
+def bound_of_blocks(_folder):
+    """--uninit=N is advised where N ended the search"""
+    program = guarded.TARGETS / "unwritten-O0"
+    said = hw.run([hw.HEAPWISE, "check", "--uninit=1", "--", program, "two"]).errors
+    hw.need("at its bound of 1 block, before" in said and "(--uninit=N searches for more blocks)" in said, said)
+    said = hw.run([hw.HEAPWISE, "check", "--uninit=2", "--", program, "two"]).errors
+    hw.need("there may be more" not in said, said)
+
+
+@TESTS.test
 def words(_folder):
     """For people: what was found, and the report with names and lines; -q leaves out what is no finding"""
     program = guarded.TARGETS / "unwritten-O0"

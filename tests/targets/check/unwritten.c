@@ -17,11 +17,20 @@
  *   pid         one line differs in each run, and none depends on memory
  *   pid-flag    one line differs in each run, another one depends on memory
  *   random      the number of lines differs in each run
+ *   child       as flag, in a program that a child executes
+ *   forked      as flag, in a child
+ *   executed    as flag, in a program that is executed in place of this one
+ *   parent      as flag, and a child executes a program whose first block is written
+ *   family      as flag, here and in a program that a child executes
+ *   holds FILE  a child executes "held": FILE is open at the number that the library was given
+ *   held N      whether descriptor N is still open, after a block was allocated
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -176,6 +185,83 @@ static void tell_random(void)
 		puts("line");
 }
 
+static void execute_story(const char *story, const char *argument)
+{
+	fflush(stdout);
+	execl("/proc/self/exe", "unwritten", story, argument, (char *)NULL);
+	_exit(3);
+}
+
+/* Story NULL: the child tells "flag" itself. */
+static void run_child(const char *story, const char *argument)
+{
+	fflush(stdout);
+	pid_t child = fork();
+	if (!child && story)
+		execute_story(story, argument);
+	if (!child) {
+		tell_flag();
+		fflush(stdout);
+		_exit(0);
+	}
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		abort();
+}
+
+static void tell_child(void)
+{
+	tell_written();
+	run_child("flag", NULL);
+}
+
+static void tell_forked(void)
+{
+	tell_written();
+	run_child(NULL, NULL);
+}
+
+static void tell_executed(void)
+{
+	tell_written();
+	execute_story("flag", NULL);
+}
+
+static void tell_parent(void)
+{
+	tell_flag();
+	run_child("good", NULL);
+}
+
+static void tell_family(void)
+{
+	tell_flag();
+	run_child("flag", NULL);
+}
+
+static int hold_file(const char *path)
+{
+	const char *settings = getenv("HEAPWISE_CHECK");
+	const char *sums = settings ? strstr(settings, "sums=") : NULL;
+	int number = sums ? (int)strtol(sums + 5, NULL, 10) : 100;
+	int file = open(path, O_RDWR);
+	char text[16];
+	if (file < 0 || (file != number && dup2(file, number) < 0))
+		return 3;
+	if (file != number)
+		close(file);
+	snprintf(text, sizeof(text), "%d", number);
+	run_child("held", text);
+	puts(fcntl(number, F_GETFD) < 0 ? "closed" : "open");
+	return 0;
+}
+
+static int tell_held(const char *number)
+{
+	free(make_record(1));
+	puts(fcntl((int)strtol(number, NULL, 10), F_GETFD) < 0 ? "closed" : "open");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *story = argc > 1 ? argv[1] : "";
@@ -185,9 +271,15 @@ int main(int argc, char **argv)
 	} stories[] = {{"flag", tell_flag}, {"many", tell_many}, {"zero", tell_zero},
 		{"grown", tell_grown}, {"two", tell_two}, {"together", tell_together},
 		{"input", tell_input}, {"crash", use_address}, {"good", tell_written},
-		{"cleared", tell_cleared}, {"random", tell_random}};
+		{"cleared", tell_cleared}, {"random", tell_random}, {"child", tell_child},
+		{"forked", tell_forked}, {"executed", tell_executed}, {"parent", tell_parent},
+		{"family", tell_family}};
 	if (!strcmp(story, "status"))
 		return status_of_byte();
+	if (argc > 2 && !strcmp(story, "holds"))
+		return hold_file(argv[2]);
+	if (argc > 2 && !strcmp(story, "held"))
+		return tell_held(argv[2]);
 	if (!strncmp(story, "pid", 3)) {
 		printf("process %d\n", (int)getpid());
 		story = story[3] ? "flag" : "good";
