@@ -183,20 +183,28 @@ GUARD_API int madvise(void *at, size_t bytes, int advice)
 	return result;
 }
 
-/* From then on a system call of ours may be deadly. */
-static void before_confinement(void)
+/* Where the program asks for a filter or the strict mode, a system call of ours may be deadly from
+ * then on. A null filter is a question whether the kernel knows filters. */
+static void before_seccomp(bool strict, long filter)
 {
+	if (!strict && !filter)
+		return;
 	sys_forbid(SYS_NO_CALLS);
 	guard_limit_set(HW_CHECK_LIMIT_SANDBOX);
+}
+
+static void before_prctl(long option, long a, long b)
+{
+	if (option == PR_SET_SECCOMP)
+		before_seccomp(a == SECCOMP_MODE_STRICT, b);
+	else if (option == PR_SET_TSC && a != PR_TSC_ENABLE)
+		sys_forbid(SYS_NO_TSC);
 }
 
 int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 GUARD_API int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-	if (option == PR_SET_SECCOMP)
-		before_confinement();
-	else if (option == PR_SET_TSC && a != PR_TSC_ENABLE)
-		sys_forbid(SYS_NO_TSC);
+	before_prctl(option, (long)a, (long)b);
 	return result_of(sys_call6(__NR_prctl, option, (long)a, (long)b, (long)c, (long)d, 0));
 }
 
@@ -206,7 +214,9 @@ GUARD_API long guard_syscall(long number, long a, long b, long c, long d, long e
 {
 	if (number == __NR_seccomp &&
 		(a == SECCOMP_SET_MODE_FILTER || a == SECCOMP_SET_MODE_STRICT))
-		before_confinement();
+		before_seccomp(a == SECCOMP_SET_MODE_STRICT, c);
+	else if (number == __NR_prctl)
+		before_prctl((int)a, b, c);
 	else if (number == __NR_exit_group)
 		sweep_ending();
 	long result = sys_call6(number, a, b, c, d, e, f);

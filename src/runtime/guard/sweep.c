@@ -102,7 +102,8 @@ void sweep_ending(void)
 
 /* --- forked children --- */
 
-/* So many a child looks at: a hundred thousand take some 10 ms. */
+/* So many a child looks at. Measured: plain blocks take 6 ms of the child's time, guarded ones,
+ * each on a page of its own, 50 ms. */
 #define INHERITED_MOST 100000u
 
 static void pass_over_plain(uint64_t start, enum table_mark mark)

@@ -23,7 +23,7 @@ CXX = ("mismatches", "sizes", "alignments", "out_of_memory")
 VARIANTS = ("O0", "O2")
 # Where an allocator with fault handlers can do harm; errors are found there too, but for those with limits.
 HOSTILE = ("own_handler", "own_settings", "masks", "ends", "threads", "thread_ends", "forks", "processes", "chains", "libraries",
-           "own_pages", "own_traps", "trap_ends", "interrupted", "same_errors", "jumped")
+           "own_pages", "own_traps", "trap_ends", "interrupted", "same_errors", "jumped", "asked")
 HARMLESS = HOSTILE + ("own_limit", "limited", "locked", "zero_and_end", "confined", "refused")
 
 

@@ -445,6 +445,7 @@ static void system_calls(bool good)
 	BUFFER("recvfrom(buf)", recvfrom(pair[1], p, n, 0, NULL, NULL));
 	BUFFER("getcwd(buf)", getcwd(p, n) == p || 1);
 	BUFFER("readlink(buf)", readlink("/proc/self", p, n) > 0);
+	BUFFER("readlinkat(buf)", readlinkat(AT_FDCWD, "/proc/self", p, n) > 0);
 	BUFFER("getrandom(buf)", getrandom(p, n, 0));
 	BUFFER("readv(vector[...])", readv(zero, (struct iovec[2]){{small, OVER}, {p, n}}, 2));
 	BUFFER("writev(vector[...])", writev(null, (struct iovec[2]){{small, OVER}, {p, n}}, 2));

@@ -21,7 +21,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -438,6 +440,25 @@ static void confined(bool good)
 	(void)good;
 }
 
+/* Questions whether filters are known, and null pointers, which the kernel refuses. */
+static void asked(bool good)
+{
+	int failed = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, hide(NULL), 0, 0);
+	printf("%d %d", failed, errno == EFAULT);
+	failed = (int)syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0);
+	printf(" %d %d", failed, errno == EFAULT);
+	failed = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL);
+	printf(" %d %d", failed, errno == EFAULT);
+	failed = (int)readv(0, hide(NULL), 1);
+	printf(" %d %d", failed, errno == EFAULT || errno == EINVAL);
+	int pair[2];
+	failed = socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
+	failed |= sendmsg(pair[0], hide(NULL), 0) != -1 || errno != EFAULT;
+	failed |= recvmsg(pair[1], hide(NULL), MSG_DONTWAIT) != -1 || errno != EFAULT;
+	printf(" %d\n", failed);
+	make_error(good);
+}
+
 /* As in containers: the program starts where these system calls fail. */
 static void refused(bool good)
 {
@@ -745,7 +766,7 @@ static void killed_in_child(bool good)
 static const struct story stories[] = {{"own_handler", own_handler}, {"own_settings", own_settings},
 	{"masks", masks}, {"ends", ends}, {"threads", threads}, {"thread_ends", thread_ends},
 	{"forks", forks}, {"own_limit", own_limit}, {"limited", limited}, {"locked", locked},
-	{"confined", confined}, {"refused", refused}, {"libraries", libraries},
+	{"confined", confined}, {"asked", asked}, {"refused", refused}, {"libraries", libraries},
 	{"processes", processes}, {"zero_and_end", zero_and_end}, {"chains", chains},
 	{"own_pages", own_pages}, {"own_traps", own_traps}, {"trap_ends", trap_ends},
 	{"interrupted", interrupted}, {"same_errors", same_errors}, {"jumped", jumped},

@@ -99,13 +99,19 @@ ENTERS(ssize_t, __readlink_chk, "readlink(buf)", to, n,
 ENTERS(ssize_t, getrandom, "getrandom(buf)", to, n, (void *to, size_t n, unsigned flags),
 	(to, n, flags))
 
+ENTERS(ssize_t, readlinkat, "readlinkat(buf)", to, n,
+	(int fd, const char *path, char *to, size_t n), (fd, path, to, n))
+ENTERS(ssize_t, __readlinkat_chk, "readlinkat(buf)", to, n,
+	(int fd, const char *path, char *to, size_t n, size_t size), (fd, path, to, n, size))
+
 /* --- several buffers --- */
 
 #define VECTORS_MOST 1024 /* IOV_MAX: the kernel takes no more */
 
+/* What is null the kernel refuses. */
 static bool are_good_vectors(const struct iovec *v, uint64_t count)
 {
-	if (count > VECTORS_MOST)
+	if (!v || count > VECTORS_MOST)
 		return true;
 	for (uint64_t i = 0; i < count; i++)
 		if (v[i].iov_len > calls_room(v[i].iov_base))
@@ -116,7 +122,7 @@ static bool are_good_vectors(const struct iovec *v, uint64_t count)
 static void check_vectors(const char *text, const struct iovec *v, uint64_t count, bool leaves,
 	struct guard_caller caller)
 {
-	for (uint64_t i = 0; i < count && count <= VECTORS_MOST; i++)
+	for (uint64_t i = 0; v && i < count && count <= VECTORS_MOST; i++)
 		check_one(text, v[i].iov_base, v[i].iov_len, leaves, caller);
 }
 
@@ -150,10 +156,12 @@ WITH_VECTORS(pwritev, "pwritev(vector[...])", v, count, true,
 	(int fd, const struct iovec *v, int count, long at), (fd, v, count, at))
 WITH_VECTORS(pwritev64, "pwritev(vector[...])", v, count, true,
 	(int fd, const struct iovec *v, int count, long at), (fd, v, count, at))
-WITH_VECTORS(recvmsg, "recvmsg(msg.msg_iov)", message->msg_iov, message->msg_iovlen, false,
-	(int fd, struct msghdr *message, int flags), (fd, message, flags))
-WITH_VECTORS(sendmsg, "sendmsg(msg.msg_iov)", message->msg_iov, message->msg_iovlen, true,
-	(int fd, const struct msghdr *message, int flags), (fd, message, flags))
+WITH_VECTORS(recvmsg, "recvmsg(msg.msg_iov)", message ? message->msg_iov : NULL,
+	message ? message->msg_iovlen : 0, false, (int fd, struct msghdr *message, int flags),
+	(fd, message, flags))
+WITH_VECTORS(sendmsg, "sendmsg(msg.msg_iov)", message ? message->msg_iov : NULL,
+	message ? message->msg_iovlen : 0, true, (int fd, const struct msghdr *message, int flags),
+	(fd, message, flags))
 
 /* --- files of stdio, whose type is left open --- */
 
