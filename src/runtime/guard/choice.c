@@ -143,7 +143,8 @@ static bool budget_allows(size_t bytes, uint32_t n)
 		guard_limit_set(HW_CHECK_LIMIT_MEMORY);
 		return false;
 	}
-	if (clock_allows())
+	bool is_free = cost <= FREE_GUARDED + (n ? 0 : FREE_FIRST);
+	if (is_free || clock_allows())
 		return true;
 	guard_limit_set(HW_CHECK_LIMIT_BUDGET);
 	return false;

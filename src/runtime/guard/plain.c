@@ -44,6 +44,7 @@ static uint64_t round_up(uint64_t bytes)
 #define KIND_SHIFT 40
 #define ALIGN_SHIFT 44
 #define REPORTED (1ull << 50)
+#define KEPT (1ull << 51) /* it is freed, and its fill is complete */
 #define FREED_AT_SHIFT 24
 #define CHECK_SHIFT 48
 
@@ -216,6 +217,26 @@ static bool canary_is_whole(uint64_t start, uint64_t bytes)
 	       (end - at <= 16 || guard_load64((void *)(at + 8)) == CANARY_WORD);
 }
 
+/* In a sweep other threads may free blocks, and libc may reuse them: whether a block is what it was
+ * when it was described, so that what was found in it since is true. */
+static bool is_still(const struct guard_block *block, uint32_t flags)
+{
+	struct guard_block now;
+	const uint8_t *mark = table_mark(block->start);
+	uint8_t expected = block->live ? TABLE_LIVE : TABLE_FREED;
+	if (!(flags & HW_ERROR_AT_EXIT))
+		return true;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return mark && plain_describe(block->start, block->live, &now) &&
+	       __atomic_load_n(mark, __ATOMIC_ACQUIRE) == expected && now.bytes == block->bytes &&
+	       now.allocated_at == block->allocated_at && now.freed_at == block->freed_at;
+}
+
+bool plain_is_kept(uint64_t start)
+{
+	return guard_peek_word(start - HEADER) & KEPT;
+}
+
 bool plain_check(const struct guard_block *block, struct guard_caller caller, uint32_t flags)
 {
 	uint64_t at = block->start + block->bytes, first, last;
@@ -223,7 +244,8 @@ bool plain_check(const struct guard_block *block, struct guard_caller caller, ui
 	/* In the sweep another thread may free it meanwhile. */
 	if (!(flags & HW_ERROR_AT_EXIT) && rt_likely(canary_is_whole(block->start, block->bytes)))
 		return true;
-	if (!block->reported && find_change(at, after, CANARY, &first, &last)) {
+	if (!block->reported && find_change(at, after, CANARY, &first, &last) &&
+		is_still(block, flags)) {
 		report_change(HW_ERROR_CANARY, block, first, last, caller, flags);
 		if (!(flags & HW_ERROR_AT_EXIT))
 			write_canary(block->start, block->bytes);
@@ -245,7 +267,8 @@ void plain_check_kept(const struct guard_block *block, uint32_t flags)
 {
 	uint64_t first, last;
 	if (!block->reported &&
-		find_change(block->start, filled_bytes(block->bytes), FREED_FILL, &first, &last))
+		find_change(block->start, filled_bytes(block->bytes), FREED_FILL, &first, &last) &&
+		is_still(block, flags))
 		report_change(
 			HW_ERROR_FREED_WRITE, block, first, last, (struct guard_caller){0}, flags);
 }
@@ -306,9 +329,9 @@ static void fill_freed(uint64_t start, uint64_t bytes)
 
 void plain_keep(const struct guard_block *block, uint32_t stack)
 {
-	write_header(block->start, header_of(block->start)[0],
-		block->allocated_at | stack_word(stack) << FREED_AT_SHIFT);
 	fill_freed(block->start, block->bytes);
+	write_header(block->start, header_of(block->start)[0] | KEPT,
+		block->allocated_at | stack_word(stack) << FREED_AT_SHIFT);
 	struct kept_entry entry = {block->start, block->bytes}, out[KEPT_OUT];
 	unsigned n = kept_add(entry, out);
 	for (unsigned i = 0; i < n; i++)

@@ -25,7 +25,7 @@
  * bit-fields in memory can't be loaded as a word until the parts have been stored.
  *
  * first:  40 bits size in bytes, 4 kind (enum hw_alloc_kind), 6 shift of the alignment (0: none was
- *         asked for), 1 reported (plain_note_reported())
+ *         asked for), 1 reported (plain_note_reported()), 1 kept (plain_is_kept())
  * second: 24 bits number of the stack of the allocation, 24 of that of the free, 16 check, of all
  *         else and of the address
  */
@@ -79,6 +79,10 @@ void *plain_new_raw(size_t bytes, size_t align, bool zero);
 void plain_free_raw(void *block);
 void *plain_resize_raw(void *block, size_t bytes);
 size_t plain_size_raw(const void *block);
+
+/* Whether a freed block is filled, so that it can be checked: not yet, while another thread frees
+ * it. */
+bool plain_is_kept(uint64_t start);
 
 /* Checks a freed block that is still kept. */
 void plain_check_kept(const struct guard_block *block, uint32_t flags);

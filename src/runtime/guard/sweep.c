@@ -57,7 +57,7 @@ static void sweep_plain(uint64_t start, enum table_mark mark)
 		return;
 	if (mark == TABLE_LIVE)
 		plain_check(&block, (struct guard_caller){0}, HW_ERROR_AT_EXIT);
-	else
+	else if (plain_is_kept(start))
 		plain_check_kept(&block, HW_ERROR_AT_EXIT);
 }
 
