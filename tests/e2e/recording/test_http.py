@@ -343,6 +343,7 @@ def collector_killed(folder):
         collector = collector_of(folder)
         servers = [pid for pid in of_server(one.process.pid) if pid != collector]
         os.kill(collector, signal.SIGKILL)
+        hw.wait_until(lambda: state(collector) in "ZX", "the collector's end")
         for path in ("debug/pprof/heap", "debug/pprof/", ""):
             status, kind, text = get(one.url + path)
             hw.need((status, kind[:10]) == (500, "text/plain") and b"can't be reached" in text, f"{path}: {status} {kind} {text}")
