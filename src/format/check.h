@@ -133,9 +133,9 @@ enum hw_check_limit {
 	HW_CHECK_LIMIT_MAPS = 4,     /* vm.max_map_count */
 	HW_CHECK_LIMIT_MEMORY = 8,   /* memory of guarded blocks */
 	HW_CHECK_LIMIT_LOCKED = 16,  /* mlockall: guards are refused */
-	HW_CHECK_LIMIT_FORK = 32,    /* a forked child could not re-arm them */
+	HW_CHECK_LIMIT_FORK = 32,    /* a forked child could not re-arm them, or not sweep */
 	HW_CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls (seccomp) */
-	HW_CHECK_LIMIT_ERRORS = 128, /* so many errors that pages of some were left accessible */
+	HW_CHECK_LIMIT_ERRORS = 128, /* too many errors: pages of some were left accessible */
 };
 
 /*

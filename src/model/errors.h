@@ -70,9 +70,9 @@ enum check_limit {
 	CHECK_LIMIT_MAPS = 4,   /* vm.max_map_count */
 	CHECK_LIMIT_MEMORY = 8,
 	CHECK_LIMIT_LOCKED = 16,  /* mlockall */
-	CHECK_LIMIT_FORK = 32,    /* guards were lost in a forked child */
+	CHECK_LIMIT_FORK = 32,    /* guards, or a sweep, were lost in a forked child */
 	CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls */
-	CHECK_LIMIT_ERRORS = 128, /* so many errors that pages of some stayed accessible */
+	CHECK_LIMIT_ERRORS = 128, /* too many errors: pages of some stayed accessible */
 };
 
 /* Adds to `sum`, which is all zeros before the first, what was looked at in one more recording:

@@ -56,7 +56,8 @@ struct tracked_process *collector_find(const struct collector *c, pid_t pid);
 /* Begins to track a process. Returns NULL if there are too many or no memory, or it has ended. */
 struct tracked_process *collector_add(struct collector *c, pid_t pid);
 void collector_drop(struct collector *c, struct tracked_process *s);
-/* Tells the launcher the name of the recording of a process that is under way, if it is root. */
+/* Shows the launcher which recording of a process is under way, if that is the program that it
+ * started (root). */
 void collector_name_root(const struct collector *c, const struct tracked_process *s);
 /* Returns how many processes are being recorded. */
 uint32_t collector_living(const struct collector *c);

@@ -100,9 +100,9 @@ static uint32_t period_at(uint32_t n)
 }
 
 /*
- * What a thread has drawn for a stack: so many blocks of it pass, and the next one is guarded. It
- * saves the common counters, which threads would take from each other. Another stack in its place
- * ends it.
+ * What a thread has drawn for a stack: `passes` blocks of it are not guarded, and the next one is.
+ * That saves the common counters, which threads would take from each other. Another stack in its
+ * place ends it.
  */
 #define DRAWN 32u /* a power of 2 */
 struct drawn {
@@ -133,18 +133,16 @@ static bool clock_allows(void)
 static bool budget_allows(size_t bytes, uint32_t n)
 {
 	uint64_t cost = __atomic_load_n(&guarded_cost, __ATOMIC_RELAXED) + cost_of(bytes);
-	uint64_t allowed = FREE_GUARDED +
-			   sums_blocks() * PLAIN_COST / GUARD_COST * guard_settings.budget / 100;
-	if (!n)
-		allowed += FREE_FIRST; /* so that there is one of each stack */
-	if (cost > allowed)
+	uint64_t share = sums_blocks() * PLAIN_COST / GUARD_COST * guard_settings.budget / 100;
+	/* There is to be one of each stack. */
+	uint64_t free_blocks = FREE_GUARDED + (n ? 0 : FREE_FIRST);
+	if (cost > free_blocks + share)
 		return false;
 	if (__atomic_load_n(&slots_live_bytes, __ATOMIC_RELAXED) + bytes > GUARD_LIVE_MOST) {
 		guard_limit_set(HW_CHECK_LIMIT_MEMORY);
 		return false;
 	}
-	bool is_free = cost <= FREE_GUARDED + (n ? 0 : FREE_FIRST);
-	if (is_free || clock_allows())
+	if (cost <= free_blocks || clock_allows())
 		return true;
 	guard_limit_set(HW_CHECK_LIMIT_BUDGET);
 	return false;

@@ -13,7 +13,8 @@
 #include "runtime/guard/signals.h"
 
 #define TRAP_FLAG 0x100 /* of rflags (Intel SDM 1, 3.4.3.3) */
-/* An instruction that is repeated traps after each round: of so many its page stays open. */
+/* An instruction that is repeated (rep) traps after each round; after this many its page stays
+ * open. */
 #define REPEATS_MOST 512u
 
 #define KNOWN 16384u /* a power of 2 */

@@ -17,7 +17,9 @@ static const struct coverage_limit {
 	{CHECK_LIMIT_MAPS, "mappings", "the number of mappings (vm.max_map_count)"},
 	{CHECK_LIMIT_MEMORY, "memory", "memory for guarded blocks"},
 	{CHECK_LIMIT_LOCKED, "locked", "locked memory (mlockall)"},
-	{CHECK_LIMIT_FORK, "fork", "a fork, whose child could not renew its guards"},
+	{CHECK_LIMIT_FORK, "fork",
+		"a fork, whose child could not renew its guards, or had too many blocks to look "
+		"at"},
 	{CHECK_LIMIT_SANDBOX, "sandbox", "system calls that the program forbade itself (seccomp)"},
 	{CHECK_LIMIT_ERRORS, "errors", "the number of errors (pages of some stayed accessible)"},
 };
@@ -123,7 +125,7 @@ static const struct column coverage_columns[] = {
 		"did not serve the program; the figures are null then"),
 	[BACKEND] = WORD_OF(check_coverage, backend,
 		"how memory next to blocks was made inaccessible: `madvise`, `userfaultfd`, "
-		"`mprotect`, or `none`"),
+		"`mprotect`, or `none`; `of several kinds` where recordings were added up"),
 	[SEED] = {"seed", COLUMN_TEXT,
 		.says = "of the choice of blocks, for `--seed`; null: recordings that were added "
 			"up (`--merge`) have different ones"},

@@ -121,7 +121,8 @@ def documents(folder):
     known.write_text("{\nknown\nMemcheck:Free\n...\nfun:main\n}\n")
     text = written(folder, "memcheck", [program, "free_twice"], "--suppressions", known)
     hw.need("ERROR SUMMARY: 0 errors" in text and "free_twice" not in text, text)
-    for words in (["csv"], ["sarif", "--leak-check"], ["junit", "--uninit"], ["github", "--escalate"], ["memcheck", "--json"], ["xml"]):
+    for words in (["csv"], ["sarif", "--leak-check"], ["junit", "--uninit"], ["github", "--escalate"], ["memcheck", "--json"], ["xml"],
+                  ["json", "--engine=valgrind"]):
         ended = hw.run([hw.HEAPWISE, "check", "--format", *words, "--", program, "free_twice"])
         hw.need(ended.status == 125 and "--format" in ended.errors and not ended.text, f"{words}: {ended}")
 
@@ -283,6 +284,38 @@ def unusual_ends(folder):
         wanted = sum(1 for _ in guarded.EXPECTED.finditer(ended.text))
         hw.need(wanted and last["sums"]["errors"] == wanted, f"{options}: {wanted} expected, {last}")
         hw.need(last["sums"]["undecided"] == 0, f"{options}: {last}")
+
+
+CROWDED = """#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	int blocks = atoi(argv[1]), status;
+	for (int i = 0; i < blocks; i++)
+		if (!malloc(16))
+			return 2;
+	pid_t child = fork();
+	if (!child)
+		_exit(!malloc(16));
+	waitpid(child, &status, 0);
+	return argc - 2;
+}
+"""
+
+
+@TESTS.test
+def crowded(folder):
+    """A child with more blocks of its parent's than it looks at is not swept at _exit, and that is said; with fewer it is"""
+    source, program = folder / "crowded.c", folder / "crowded"
+    source.write_text(CROWDED)
+    ended = hw.run([hw.need_program("gcc"), "-o", program, source])
+    hw.need(ended.status == 0, str(ended))
+    for blocks, limited in ((1000, False), (100001, True)):
+        ended = hw.run([hw.HEAPWISE, "check", "--json", "--backend=none", "--", program, str(blocks)])
+        last = json.loads([line for line in ended.errors.splitlines() if line.startswith("{")][-1])
+        words = last["coverage"]["limited_by"].split(", ")
+        hw.need(ended.status == 0 and ("fork" in words) == limited, f"{blocks}: {last}")
 
 
 @TESTS.test

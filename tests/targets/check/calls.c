@@ -555,6 +555,12 @@ static void structures(bool good)
 	show("select", select(0, NULL, NULL, NULL, (struct timeval *)&none));
 	show("getsockname", getsockname(other, (struct sockaddr *)&address, hide((void *)8)));
 	show("wait", waitpid(-1, NULL, WNOHANG));
+	/* The kernel refuses a negative length, and accesses nothing. */
+	char *small = hide(malloc(8));
+	length = (socklen_t)-1;
+	show("negative", getsockname(other, (struct sockaddr *)small, &length));
+	show("negative", setsockopt(other, SOL_SOCKET, SO_REUSEADDR, small, (socklen_t)-1));
+	free(small);
 	(void)status;
 }
 

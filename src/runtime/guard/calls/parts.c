@@ -7,19 +7,6 @@
 /* PATH_MAX: the kernel reads no more of a name, and refuses it. */
 #define NAME_MOST 4096u
 
-/* As calls_room(), without passing calls over. */
-static uint64_t room_at(const void *at)
-{
-	uint64_t address = (uint64_t)at;
-	if (slots_have(address))
-		return calls_room_in_slot(address);
-	if (rt_unlikely(address >> 47 || !table_root))
-		return CALLS_ANY;
-	const struct table_leaf *leaf =
-		__atomic_load_n(&table_root[address >> TABLE_LEAF_SHIFT], __ATOMIC_ACQUIRE);
-	return rt_likely(!leaf) ? CALLS_ANY : calls_room_in_leaf(address, leaf);
-}
-
 static bool ends_in(const char *name, uint64_t room)
 {
 	for (uint64_t i = 0; i < room; i++)
@@ -38,7 +25,7 @@ static bool part_fits(const struct part *part, uint64_t room)
 bool parts_fit(const struct part *parts, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (parts[i].at && rt_unlikely(!part_fits(&parts[i], room_at(parts[i].at))))
+		if (parts[i].at && rt_unlikely(!part_fits(&parts[i], calls_room(parts[i].at))))
 			return false;
 	return true;
 }
@@ -47,7 +34,7 @@ void parts_report(const struct part *parts, unsigned count, struct guard_caller 
 {
 	for (unsigned i = 0; i < count; i++) {
 		const struct part *p = &parts[i];
-		uint64_t room = p->at ? room_at(p->at) : CALLS_ANY;
+		uint64_t room = p->at ? calls_room(p->at) : CALLS_ANY;
 		if (!p->at || part_fits(p, room))
 			continue;
 		if (p->bytes == PART_NAME)
@@ -65,9 +52,8 @@ long parts_missing(void)
 
 uint32_t parts_length(const void *at)
 {
-	uint32_t length;
-	return at && room_at(at) >= sizeof(length) &&
-			       guard_peek(&length, (uint64_t)at, sizeof(length))
-		       ? length
-		       : 0;
+	int32_t length;
+	bool known = at && calls_room(at) >= sizeof(length) &&
+		     guard_peek(&length, (uint64_t)at, sizeof(length));
+	return known && length > 0 ? (uint32_t)length : 0;
 }

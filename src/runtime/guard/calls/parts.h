@@ -42,7 +42,8 @@ void parts_report(const struct part *parts, unsigned count, struct guard_caller 
 /* The result of a function that this libc lacks. */
 long parts_missing(void);
 
-/* The length that is at an address which may not be readable; 0: it isn't. */
+/* The length that is at an address which may not be readable; 0: it isn't, or it is negative,
+ * which the kernel refuses. */
 uint32_t parts_length(const void *at);
 
 /* Defines such a function: all parameters, as they are declared and as they are passed on, and the

@@ -66,12 +66,13 @@ PARTS(int, wait4, (int pid, int *status, int options, void *usage), (pid, status
 	FILLS("wait4(rusage)", usage, sizeof(struct rusage)))
 PARTS(int, waitid, (int type, unsigned id, void *info, int options), (type, id, info, options),
 	FILLS("waitid(infop)", info, sizeof(siginfo_t)))
+
 /* --- sockets --- */
 
 PARTS(int, bind, (int fd, const void *address, unsigned bytes), (fd, address, bytes),
-	READS("socketcall.bind(my_addr)", address, bytes))
+	READS("socketcall.bind(my_addr)", address, bytes_of((int)bytes, 1)))
 PARTS(int, connect, (int fd, const void *address, unsigned bytes), (fd, address, bytes),
-	READS("socketcall.connect(serv_addr)", address, bytes))
+	READS("socketcall.connect(serv_addr)", address, bytes_of((int)bytes, 1)))
 PARTS(int, getsockname, (int fd, void *address, void *bytes), (fd, address, bytes),
 	FILLS("socketcall.getsockname(namelen_in)", bytes, sizeof(uint32_t)),
 	FILLS("socketcall.getsockname(name)", address, parts_length(bytes)))
@@ -89,7 +90,8 @@ PARTS(int, getsockopt, (int fd, int level, int option, void *value, void *bytes)
 	FILLS("socketcall.getsockopt(optlen)", bytes, sizeof(uint32_t)),
 	FILLS("socketcall.getsockopt(optval)", value, parts_length(bytes)))
 PARTS(int, setsockopt, (int fd, int level, int option, const void *value, unsigned bytes),
-	(fd, level, option, value, bytes), READS("socketcall.setsockopt(optval)", value, bytes))
+	(fd, level, option, value, bytes),
+	READS("socketcall.setsockopt(optval)", value, bytes_of((int)bytes, 1)))
 PARTS(int, socketpair, (int domain, int type, int protocol, int *pair),
 	(domain, type, protocol, pair), FILLS("socketcall.socketpair(sv)", pair, PAIR_BYTES))
 PARTS(int, pipe, (int *pair), (pair), FILLS("pipe(filedes)", pair, PAIR_BYTES))
@@ -98,6 +100,7 @@ PARTS(long, sendfile, (int to, int from, void *at, size_t bytes), (to, from, at,
 	FILLS("sendfile(offset)", at, sizeof(long)))
 PARTS(long, sendfile64, (int to, int from, void *at, size_t bytes), (to, from, at, bytes),
 	FILLS("sendfile64(offset)", at, sizeof(long)))
+
 /* --- time --- */
 
 PARTS(int, gettimeofday, (void *to, void *zone), (to, zone),
@@ -123,6 +126,7 @@ PARTS(int, timerfd_settime, (int fd, int flags, const void *from, void *old),
 	(fd, flags, from, old), READS("timerfd_settime(new_value)", from, TIMER_BYTES),
 	FILLS("timerfd_settime(old_value)", old, TIMER_BYTES))
 PARTS(long, times, (void *to), (to), FILLS("times(buf)", to, sizeof(struct tms)))
+
 /* --- the system and the process --- */
 
 PARTS(int, uname, (void *to), (to), FILLS("uname(buf)", to, sizeof(struct utsname)))
