@@ -9,6 +9,7 @@ import functools
 import mmap
 import os
 import re
+import resource
 from collections import Counter
 
 import hw
@@ -95,6 +96,11 @@ def kernel_has(backend):
             os.close(fd)
         return fd >= 0
     return True
+
+
+def can_lock_all():
+    """Whether mlockall() is not refused for the size of what a library adds to a program (docs/check.md)."""
+    return os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
 
 
 def need_backend(backend):
