@@ -22,8 +22,8 @@ DEPTH = 35
 FRAMES = 30
 # CPU time of the main thread: until a flame graph of 115,000 nodes is painted, and for a frame of it.
 PAINT_MS, FRAME_MS = 150, 8
-# Of these; on cores that are shared, CPU times become three times as long. The best of some tries counts.
-PATIENT, TRIES = 6, 3
+# Times these; two dozen threads on two cores make them 443 and 10.8 ms. The best of some tries counts.
+PAINT_PATIENT, FRAME_PATIENT, TRIES = 5, 3, 3
 
 # Seconds for frames of a zoom, each with a part of the graph a little smaller.
 FRAME_TIMES = f"""(() => {{
@@ -171,8 +171,8 @@ def cpu(folder):
             page.evaluate(SOME_FRAMES)
             frames.append((page.cpu_ms() - before) / FRAMES)
             page.done()
-    hw.need(0 < min(paints) <= PATIENT * PAINT_MS, f"the first paint takes {min(paints):.0f} ms, which are to be {PAINT_MS}")
-    hw.need(0 < min(frames) <= PATIENT * FRAME_MS, f"a frame takes {min(frames):.1f} ms, which are to be {FRAME_MS}")
+    hw.need(0 < min(paints) <= PAINT_PATIENT * PAINT_MS, f"the first paint takes {min(paints):.0f} ms, which are to be {PAINT_MS}")
+    hw.need(0 < min(frames) <= FRAME_PATIENT * FRAME_MS, f"a frame takes {min(frames):.1f} ms, which are to be {FRAME_MS}")
     return f"CPU time of the main thread: first paint {min(paints):.0f} ms, a frame {min(frames):.2f} ms"
 
 
