@@ -175,6 +175,10 @@ def dumps_by_page(folder):
     ended = run(folder, "prof:true,lg_prof_sample:0", USER, "grow_pages")
     ours = heights(folder)
     hw.need(ended.status == 0 and not ended.text and ours == [3, 3, 3, 3], f"{ours} {ended}")
+    hw.need("prof_gdump with lg_prof_sample:0 dumps far less" in ended.errors, str(ended))
+    ended = run(folder, "prof:true,lg_prof_sample:1,prof_gdump:true", USER, "leak_check")
+    heights(folder)
+    hw.need(ended.status == 0 and "prof_gdump" not in ended.errors, str(ended))
     # Thread caches fetch blocks before they are wanted.
     ended = native(folder, "prof:true,lg_prof_sample:40,tcache:false", USER, "grow_pages")
     theirs = heights(folder)

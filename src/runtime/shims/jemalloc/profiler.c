@@ -80,6 +80,17 @@ static void abort_invalid_conf(void)
 	abort();
 }
 
+/* There each sampled block has pages of its own; here heights are those of a heap without samples.
+ */
+static void say_gdump_differs(void)
+{
+	if (je_profiler_gdump() && !je_profiler_lg_sample())
+		print_line(NULL,
+			"<jemalloc>: heapwise: prof_gdump with lg_prof_sample:0 dumps far less "
+			"often than jemalloc, which gives each sampled block pages of its "
+			"own: here heights are those of the heap without a profiler\n");
+}
+
 void je_profiler_start(void)
 {
 	char buffer[PATH_MAX + 1];
@@ -101,6 +112,8 @@ void je_profiler_start(void)
 	copy_prefix(prefix, je_conf.prof_prefix);
 	if (plan_dumps(false))
 		print_line(NULL, "<jemalloc>: heapwise: can't set up heap profiles\n");
+	else
+		say_gdump_differs();
 	if (!is_active)
 		je_collector_ask(HW_ASK_STOP, "");
 }
@@ -196,7 +209,10 @@ int je_profiler_set_gdump(bool wanted)
 		return ENOENT;
 	if (__atomic_exchange_n(&gdump_wanted, wanted, __ATOMIC_RELAXED) == wanted)
 		return 0;
-	return plan_dumps(false) ? EFAULT : 0;
+	if (plan_dumps(false))
+		return EFAULT;
+	say_gdump_differs();
+	return 0;
 }
 
 int je_profiler_set_prefix(const char *wanted)
