@@ -7,6 +7,7 @@
 #define CAPTURE_CHECK_SETTINGS_H
 
 #include "format/check.h"
+#include "format/check_leaves.h"
 #include "format/shm.h"
 
 #include <stdio.h>

@@ -152,9 +152,12 @@ enum hw_check_limit {
  * front: it alone, until it executes another program, has numbered blocks and uses sums; it makes
  * the number 0 in its environment, so that no program that it executes takes itself for it;
  * default: each process is it), fill2-others (1: all blocks of other processes get fill2, 0: none
- * does), sums (DESCRIPTOR:DEVICE:INODE of a file of sizeof(struct hw_check_sums), which is mapped
- * and closed at the start and used in place of the shared memory's; another file at that number is
- * not touched). Unknown keys are passed over.
+ * does), leaves (CALL:NUMBER:FIRST-LAST, the first hexadecimal: these bytes of what a call hands to
+ * the kernel are reported as HW_ERROR_SYSCALL_UNINIT, if they are as new blocks are filled; see
+ * struct hw_leaving; again and again), sums (DESCRIPTOR:DEVICE:INODE of a file of sizeof(struct
+ * hw_check_page), format/check_leaves.h, which is mapped and closed at the start; its sums are used
+ * in place of the shared memory's; another file at that number is not touched). Unknown keys are
+ * passed over.
  */
 #define HW_CHECK_ENV "HEAPWISE_CHECK"
 

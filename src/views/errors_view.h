@@ -51,6 +51,12 @@ struct errors_view_search {
 	uint64_t runs_most; /* at which it would have ended */
 	bool more;          /* there may be further blocks */
 	bool spent;         /* it ended at runs_most */
+	/* Buffers that were handed to the kernel: */
+	bool leaving_known;         /* leaving_calls and leaving_changed are */
+	uint64_t leaving_looked_at; /* calls */
+	uint64_t leaving_calls;     /* of them, with bytes that were never written */
+	uint64_t leaving_changed;   /* which may have some, and were not made in each run */
+	uint64_t leaving_left_out;  /* of which not all bytes were looked for */
 	const struct errors_view_unwritten *found;
 	size_t found_count;
 };

@@ -18,6 +18,7 @@
 /* The first run's byte, then those that are tried against it: its complement, so that each bit
  * differs, and those that make numbers 0 and flags clear, or all bits set. */
 static const uint8_t fills[] = {0x55, 0xaa, 0x00, 0xff};
+_Static_assert(ARRAY_SIZE(fills) == UNINIT_FILLS, "each is tried");
 
 /* No run may take longer than this times the first one, and this much more. */
 #define SLOWER_MOST 10u
@@ -30,6 +31,7 @@ struct fill_plan {
 	uint64_t from, to;    /* blocks, to exclusive */
 	uint64_t first, last; /* bytes of each of them */
 	bool others;          /* and all blocks of other processes */
+	bool whole;           /* all blocks without an exception */
 };
 
 DEFINE_VEC(line_vec, size_t)
@@ -44,9 +46,10 @@ struct place {
 struct search {
 	const struct uninit_options *options;
 	struct uninit_result *result;
-	struct hw_check_sums *sums;            /* in a page that the runs share */
-	struct stat page;                      /* its file */
-	struct trial_program program;          /* with a limit, once a run is known */
+	struct hw_check_page *shared; /* with the runs */
+	struct stat page;             /* its file */
+	bool left[UNINIT_FILLS];      /* a run with this fill has shown what leaves the program */
+	struct trial_program program; /* with a limit, once a run is known */
 	struct line_vec masked[TRIAL_STREAMS]; /* lines that differ by themselves, ascending */
 };
 
@@ -65,8 +68,9 @@ static void search_settings(
 		plan->to, plan->first, plan->last);
 	for (size_t i = 0; i < UNINIT_FINDINGS_MOST; i++)
 		text_printf(text, ",fill2-skip=%020" PRIu64,
-			i < search->result->count ? search->result->findings[i].number
-						  : UINT64_MAX);
+			i < search->result->count && !plan->whole
+				? search->result->findings[i].number
+				: UINT64_MAX);
 }
 
 /* Whether there may be no further runs; the result says then that it is not the whole. */
@@ -75,6 +79,36 @@ static bool search_is_spent(const struct search *search)
 	bool spent = search->result->runs >= search->options->runs_most;
 	search->result->spent |= spent;
 	return spent;
+}
+
+/* Which fill all blocks have in a run with that plan; UNINIT_FILLS: not all have the same. */
+static size_t find_fill(const struct search *search, const struct fill_plan *plan)
+{
+	size_t at = 0;
+	bool all = !plan->from && plan->to == UINT64_MAX && !plan->first &&
+		   plan->last == UINT64_MAX && (plan->whole || !search->result->count);
+	if (!plan->to)
+		return 0;
+	while (all && at < UNINIT_FILLS && fills[at] != plan->other)
+		at++;
+	return all ? at : UNINIT_FILLS;
+}
+
+/* Has a run note what leaves the program, if it can tell anything: the first two with the first
+ * fill, then one with each other fill, until no candidates are left. */
+static bool leaving_prepare(struct search *search, size_t fill)
+{
+	struct leaving *leaving = &search->result->leaving;
+	bool first = search->result->runs == 1, again = search->result->runs == 2;
+	search->shared->leaves.mode = HW_LEAVES_OFF;
+	if (fill == UNINIT_FILLS || (search->left[fill] && !again))
+		return false;
+	search->left[fill] = true;
+	leaving->fills += !again;
+	if (!first && !leaving->count)
+		return false;
+	leaving_begin(leaving, first, fills[fill], &search->shared->leaves);
+	return true;
 }
 
 static struct error *search_run(
@@ -88,8 +122,12 @@ static struct error *search_run(
 	if (search->options->progress)
 		search->options->progress(search->options->context, search->result->runs);
 	search->result->runs++;
-	*search->sums = (struct hw_check_sums){0};
-	return trial_run(&search->program, settings.data, trial);
+	search->shared->sums = (struct hw_check_sums){0};
+	bool leaving = leaving_prepare(search, find_fill(search, plan));
+	struct error *error = trial_run(&search->program, settings.data, trial);
+	if (!error && leaving)
+		error = leaving_take(&search->result->leaving, &search->shared->leaves);
+	return error;
 }
 
 /* The next line of a stream from *pos on. */
@@ -248,7 +286,7 @@ static struct error *search_begin(struct search *search)
 	struct error *error = search_run(search, &fill_nothing, &result->result);
 	if (error)
 		return error;
-	result->blocks = search->sums->numbered;
+	result->blocks = search->shared->sums.numbered;
 	if (!result->blocks) {
 		result->verdict = UNINIT_NOT_SERVED;
 		return NULL;
@@ -403,7 +441,7 @@ static struct error *examine_block(
 	if (error)
 		return error;
 	finding->alone = differs;
-	finding->block_bytes = search->sums->filled_bytes;
+	finding->block_bytes = search->shared->sums.filled_bytes;
 	return differs ? find_bytes(search, plan, finding) : NULL;
 }
 
@@ -412,7 +450,7 @@ static struct error *find_block(
 	struct search *search, struct fill_plan plan, const char *text, bool *ret_found)
 {
 	struct uninit_result *result = search->result;
-	uint64_t now = search->sums->numbered; /* of the run that was just filled so */
+	uint64_t now = search->shared->sums.numbered; /* of the run that was just filled so */
 	uint64_t end = result->blocks > now ? result->blocks : now;
 	struct uninit_finding finding = {.fill = {fills[0], plan.other}};
 	bool differs;
@@ -485,28 +523,60 @@ static struct error *search_blocks(struct search *search)
 	}
 }
 
+/* Runs with the fills with which nothing was found out yet about what leaves the program. */
+static struct error *search_leaving(struct search *search)
+{
+	struct uninit_result *result = search->result;
+	struct error *error = NULL;
+	for (size_t i = 0; i < UNINIT_FILLS && !error; i++) {
+		_cleanup_(trial_deinit) struct trial trial;
+		trial_init(&trial);
+		const struct fill_plan all = {
+			.other = fills[i], .to = UINT64_MAX, .last = UINT64_MAX, .whole = true};
+		if (search->left[i])
+			continue;
+		if (!result->leaving.count)
+			result->leaving.fills = UNINIT_FILLS;
+		else if (result->runs < search->options->runs_most)
+			error = search_run(search, &all, &trial);
+	}
+	return error;
+}
+
+static struct error *search_all(struct search *search)
+{
+	struct uninit_result *result = search->result;
+	struct error *error = search_begin(search);
+	if (!error && result->verdict == UNINIT_NONE) {
+		error = search_blocks(search);
+		if (!error)
+			error = search_leaving(search);
+	} else {
+		leaving_drop(&result->leaving);
+	}
+	return error;
+}
+
 struct error *uninit_search(const struct uninit_options *options, struct uninit_result *ret)
 {
 	struct search search = {.options = options, .result = ret, .program = *options->program};
 	*ret = (struct uninit_result){.verdict = UNINIT_NONE, .runs_most = options->runs_most};
 	trial_init(&ret->result);
 	int page = memfd_create("heapwise-sums", MFD_CLOEXEC);
-	void *memory = page < 0 || ftruncate(page, (off_t)sizeof(*search.sums)) ||
+	void *memory = page < 0 || ftruncate(page, (off_t)sizeof(*search.shared)) ||
 				       fstat(page, &search.page)
 			       ? MAP_FAILED
-			       : mmap(NULL, sizeof(*search.sums), PROT_READ | PROT_WRITE,
+			       : mmap(NULL, sizeof(*search.shared), PROT_READ | PROT_WRITE,
 					 MAP_SHARED, page, 0);
 	struct error *error = NULL;
 	if (memory == MAP_FAILED) {
 		error = error_create(
 			ERROR_ENVIRONMENT, "can't make a page to share with the program");
 	} else {
-		search.sums = memory;
+		search.shared = memory;
 		search.program.shared = page;
-		error = search_begin(&search);
-		if (!error && ret->verdict == UNINIT_NONE)
-			error = search_blocks(&search);
-		munmap(memory, sizeof(*search.sums));
+		error = search_all(&search);
+		munmap(memory, sizeof(*search.shared));
 	}
 	for (int i = 0; i < TRIAL_STREAMS; i++)
 		line_vec_deinit(&search.masked[i]);
@@ -520,10 +590,17 @@ void uninit_result_deinit(struct uninit_result *result)
 	for (size_t i = 0; i < result->count; i++)
 		free(result->findings[i].difference);
 	free(result->why);
+	leaving_deinit(&result->leaving);
 	trial_deinit(&result->result);
 }
 
-void uninit_report_settings(const struct uninit_result *result, struct text *text)
+uint64_t uninit_leaving_calls(const struct uninit_result *result)
+{
+	uint64_t calls = result->leaving.fills == UNINIT_FILLS ? result->leaving.calls : 0;
+	return min(calls, (uint64_t)LEAVING_REPORTED_MOST);
+}
+
+void uninit_report_settings(struct uninit_result *result, struct text *text)
 {
 	text_printf(text, "backend=none," CHECK_SETTINGS_PROCESS ",fill=%02x", fills[0]);
 	for (size_t i = 0; i < result->count; i++) {
@@ -534,4 +611,6 @@ void uninit_report_settings(const struct uninit_result *result, struct text *tex
 		text_printf(text, ",uninit=%" PRIu64 ":%" PRIu64 "-%" PRIu64, finding->number,
 			finding->first, last);
 	}
+	if (uninit_leaving_calls(result))
+		leaving_add_settings(&result->leaving, text);
 }

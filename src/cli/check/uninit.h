@@ -13,6 +13,9 @@
  * another program. Of other processes all blocks are filled at once: that results depend on them is
  * found, not on which.
  *
+ * The same runs show which bytes that the process hands to the kernel were never written
+ * (leaving.h).
+ *
  * The method finds reads that matter for the results that are compared, of heap memory alone. It
  * finds nothing in a program whose results don't depend on the fill bytes that are tried.
  */
@@ -24,10 +27,13 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cli/check/leaving.h"
 #include "cli/check/trial.h"
 
 /* More blocks than this in one search would take too many runs. */
 #define UNINIT_FINDINGS_MOST 16u
+/* Fills that are tried. */
+#define UNINIT_FILLS 4u
 /* Runs of a search, unless it is told otherwise. */
 #define UNINIT_RUNS_MOST 400u
 /* Runs that are made before the first block is searched for. */
@@ -63,17 +69,19 @@ struct uninit_result {
 	enum uninit_verdict verdict;
 	struct uninit_finding findings[UNINIT_FINDINGS_MOST];
 	size_t count;
-	bool more;           /* there may be others: see below; else none changes them alone */
-	bool spent;          /* that bound was runs_most */
-	bool full;           /* it was findings_most */
-	bool others;         /* results depend on memory of processes that the program started, or
-				of what it executed, whose blocks are not searched: `why` */
-	unsigned runs;       /* that were made */
-	unsigned runs_most;  /* the bound */
-	uint64_t blocks;     /* that the first run allocated */
-	size_t masked;       /* lines of output that differ by themselves */
-	char *why;           /* see enum uninit_verdict; NULL: nothing to say */
-	struct trial result; /* of the first run: what the program gives */
+	bool more;          /* there may be others: see below; else none changes them alone */
+	bool spent;         /* that bound was runs_most */
+	bool full;          /* it was findings_most */
+	bool others;        /* results depend on memory of processes that the program started, or
+			       of what it executed, whose blocks are not searched: `why` */
+	unsigned runs;      /* that were made */
+	unsigned runs_most; /* the bound */
+	uint64_t blocks;    /* that the first run allocated */
+	size_t masked;      /* lines of output that differ by themselves */
+	char *why;          /* see enum uninit_verdict; NULL: nothing to say */
+	struct leaving leaving; /* what the program hands to the kernel; has followed all
+				   fills if leaving.fills is UNINIT_FILLS, else nothing is known */
+	struct trial result;    /* of the first run: what the program gives */
 };
 
 /* Searches. ERROR_ENVIRONMENT: the program can't be started, or memory. *ret is to be deinited,
@@ -82,8 +90,11 @@ struct error *uninit_search(
 	const struct uninit_options *options, struct uninit_result *ret) must_check_;
 void uninit_result_deinit(struct uninit_result *result);
 
-/* Adds the value of HEAPWISE_CHECK for a run that reports the findings as it allocates the blocks.
- */
-void uninit_report_settings(const struct uninit_result *result, struct text *text);
+/* How many calls with bytes that were never written the last run is to report. */
+uint64_t uninit_leaving_calls(const struct uninit_result *result);
+
+/* Adds the value of HEAPWISE_CHECK for a run that reports the findings: blocks as it allocates
+ * them, bytes for the kernel as it hands them over. */
+void uninit_report_settings(struct uninit_result *result, struct text *text);
 
 #endif

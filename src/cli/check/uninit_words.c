@@ -111,7 +111,51 @@ static void add_found(const struct uninit_result *result, struct text *text)
 	add_more(result, text);
 }
 
-void uninit_add_words(const struct uninit_result *result, struct text *text)
+/* Of buffers for the kernel, what is not known. */
+static void add_leaving_doubts(const struct leaving *leaving, struct text *text)
+{
+	if (leaving->changed) {
+		text_add(text, "  ");
+		text_add_counted(text, leaving->changed, "call that may have had such bytes was",
+			"calls that may have had such bytes were");
+		text_add(text, " not made again in each run: nothing is known of it\n");
+	}
+	if (leaving->left_out) {
+		text_add(text, "  of ");
+		text_add_counted(text, leaving->left_out, "call", "calls");
+		text_add(text, " not all such bytes were looked for: a bound was reached\n");
+	}
+}
+
+/* Buffers that were handed to the kernel. */
+static void add_leaving(const struct uninit_result *result, struct text *text)
+{
+	const struct leaving *leaving = &result->leaving;
+	if (result->verdict == UNINIT_NOT_REPEATABLE || result->verdict == UNINIT_NOT_SERVED)
+		return;
+	if (leaving->count && leaving->fills < UNINIT_FILLS) {
+		text_add(text,
+			"can't tell whether buffers that were handed to the kernel have bytes "
+			"that were never written: the search ended at its bound of ");
+		text_add_counted(text, result->runs_most, "run", "runs");
+		text_add(text, " (--uninit-runs=N allows more)\n");
+		return;
+	}
+	if (leaving->calls) {
+		text_add_counted(text, leaving->calls, "call", "calls");
+		text_add(text, " handed bytes to the kernel that were never written, padding "
+			       "perhaps: they had the value of the fill with each fill");
+		if (leaving->calls > LEAVING_REPORTED_MOST)
+			text_printf(text, "; %u of them are reported", LEAVING_REPORTED_MOST);
+		text_add(text, "\n");
+	} else if (leaving->changed || leaving->left_out) {
+		text_add(text, "no bytes that were never written were found in buffers that were "
+			       "handed to the kernel, but:\n");
+	}
+	add_leaving_doubts(leaving, text);
+}
+
+static void add_verdict(const struct uninit_result *result, struct text *text)
 {
 	switch (result->verdict) {
 	case UNINIT_FOUND:
@@ -136,11 +180,18 @@ void uninit_add_words(const struct uninit_result *result, struct text *text)
 		text_add(text,
 			"can't tell whether results depend on memory that was never "
 			"written: the program got no block from libheapwise-guard.so (it has an "
-			"allocator of its own, is set-user-ID, or allocates nothing)\n");
+			"allocator of its own, is set-user-ID, or allocates nothing but cleared "
+			"memory)\n");
 		return;
 	case UNINIT_UNNAMED:
 		add_unnamed(result, text);
 	}
+}
+
+void uninit_add_words(const struct uninit_result *result, struct text *text)
+{
+	add_verdict(result, text);
+	add_leaving(result, text);
 }
 
 struct error *uninit_write_json(const struct uninit_result *result, const struct sink *sink)
@@ -164,6 +215,11 @@ struct error *uninit_write_json(const struct uninit_result *result, const struct
 		.more = result->more,
 		.runs_most = result->runs_most,
 		.spent = result->spent,
+		.leaving_known = result->leaving.fills == UNINIT_FILLS,
+		.leaving_looked_at = result->leaving.looked_at,
+		.leaving_calls = result->leaving.calls,
+		.leaving_changed = result->leaving.changed,
+		.leaving_left_out = result->leaving.left_out,
 		.found = found,
 		.found_count = result->count};
 	return errors_view_json_search(&search, sink);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -61,6 +62,12 @@ struct error *unwritten_search(
 	return error;
 }
 
+bool unwritten_is_found(const struct unwritten *unwritten)
+{
+	const struct uninit_result *found = &unwritten->found;
+	return found->verdict == UNINIT_FOUND || uninit_leaving_calls(found);
+}
+
 struct error *unwritten_show(
 	const struct unwritten *unwritten, const struct check_options *options, int log)
 {
@@ -72,12 +79,24 @@ struct error *unwritten_show(
 	if (options->json) {
 		error = uninit_write_json(&unwritten->found, &sink);
 		check_line_add(&document, &text);
-	} else if (!options->recording.quiet || unwritten->found.verdict != UNINIT_NONE) {
+	} else if (!options->recording.quiet || unwritten->found.verdict != UNINIT_NONE ||
+		   unwritten_is_found(unwritten)) {
 		uninit_add_words(&unwritten->found, &text);
 	}
 	if (!error && (text.failed || document.failed))
 		error = error_no_memory();
 	return error ? error : write_all(log, "what was found", text.data, text.len);
+}
+
+void unwritten_compare(
+	const struct unwritten *unwritten, const struct check_options *options, uint64_t errors)
+{
+	const struct uninit_result *found = &unwritten->found;
+	uint64_t wanted = found->count + uninit_leaving_calls(found);
+	if (errors < wanted && !options->first && !options->leaks.suppressions.len)
+		message("the last run, which was to report %" PRIu64 " of these with their stacks, "
+			"had %" PRIu64 ": it did not do the same as the runs before",
+			wanted, errors);
 }
 
 struct error *unwritten_prepare(struct unwritten *unwritten, struct check_options *options)

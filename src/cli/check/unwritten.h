@@ -25,6 +25,14 @@ struct error *unwritten_search(
 struct error *unwritten_show(const struct unwritten *unwritten, const struct check_options *options,
 	int log) must_check_;
 
+/* Whether there is something that the last run is to report. */
+bool unwritten_is_found(const struct unwritten *unwritten);
+
+/* Says so if the last run has reported less than was found, of `errors` errors that it had in all.
+ */
+void unwritten_compare(
+	const struct unwritten *unwritten, const struct check_options *options, uint64_t errors);
+
 /* Makes the options those of the last run. */
 struct error *unwritten_prepare(
 	struct unwritten *unwritten, struct check_options *options) must_check_;

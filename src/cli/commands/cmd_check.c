@@ -400,6 +400,8 @@ static int check_launch(struct checking *c, const struct unwritten *unwritten)
 	int status = unwritten ? unwritten->found.result.status : result.status;
 	launch_result_deinit(&result);
 	bool errors = found.errors || found.printed || leaks || unwritten;
+	if (unwritten)
+		unwritten_compare(unwritten, &c->options, found.errors);
 	if (c->options.escalate && (errors || status))
 		errors |= check_again(c);
 	return check_exit(c, status, errors, doubt);
@@ -423,11 +425,12 @@ static int check_unwritten(struct checking *c)
 	struct error *error = unwritten_search(&c->options, c->guard.data, &unwritten);
 	if (!error)
 		error = unwritten_show(&unwritten, &c->options, c->log);
-	if (!error && unwritten.found.verdict == UNINIT_FOUND)
+	bool found = !error && unwritten_is_found(&unwritten);
+	if (found)
 		error = unwritten_prepare(&unwritten, &c->options);
-	if (!error && unwritten.found.verdict == UNINIT_FOUND)
+	if (!error && found)
 		error = check_printer_start(&c->options, c->log, &c->folder, &c->printer);
-	if (!error && unwritten.found.verdict == UNINIT_FOUND)
+	if (!error && found)
 		return check_launch(c, &unwritten);
 	check_folder_remove(&c->folder);
 	if (error) {

@@ -2,6 +2,7 @@
 /* Runs when: the program starts. May touch: the environment. */
 #include "runtime/guard/fill.h"
 #include "runtime/guard/guard.h"
+#include "runtime/guard/leaves.h"
 
 #define KEPT_BYTES (16ull << 20)
 
@@ -92,6 +93,22 @@ static void read_report(struct span value)
 		fill_plan.reports[fill_plan.report_count++] = range;
 }
 
+/* "CALL:NUMBER:FIRST-LAST" */
+static void read_leaving(struct span value)
+{
+	struct hw_leaving_range one = {.seen = 0};
+	size_t colon = find_char(value, ':');
+	if (colon == value.bytes || leaves_plan.report_count >= LEAVES_LISTED)
+		return;
+	struct span rest = {value.at + colon + 1, value.bytes - colon - 1};
+	size_t second = find_char(rest, ':');
+	if (second < rest.bytes && read_number((struct span){value.at, colon}, 16, &one.call) &&
+		read_number((struct span){rest.at, second}, 10, &one.number) &&
+		read_range((struct span){rest.at + second + 1, rest.bytes - second - 1}, &one.first,
+			&one.last))
+		leaves_plan.reports[leaves_plan.report_count++] = one;
+}
+
 /* "DESCRIPTOR:DEVICE:INODE" */
 static void read_sums(struct span value)
 {
@@ -129,6 +146,8 @@ static bool set_fill(struct span key, struct span value)
 		plan->others = read_number(value, 10, &n) && n;
 	else if (span_is(key, "uninit"))
 		read_report(value);
+	else if (span_is(key, "leaves"))
+		read_leaving(value);
 	else if (!span_is(key, "fill2-skip"))
 		return false;
 	else if (plan->skip_count < FILL_LISTED && read_number(value, 10, &n))

@@ -4,6 +4,7 @@
  * confines itself. May touch: all that is ours.
  */
 #include "runtime/guard/choice.h"
+#include "runtime/guard/leaves.h"
 #include "runtime/guard/limit.h"
 #include "runtime/guard/plain.h"
 #include "runtime/guard/signals.h"
@@ -99,6 +100,7 @@ static void end_fork_in_child(void)
 	__atomic_fetch_add(&guard_forks, 1, __ATOMIC_RELAXED);
 	guard_settings.started = false;
 	sums_fork_child();
+	leaves_fork_child();
 	choice_fork_child();
 	slots_fork_done(true);
 	plain_fork_done(true);

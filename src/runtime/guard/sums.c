@@ -2,6 +2,7 @@
 /* Runs when: see sums.h. May touch: the same. */
 #include "runtime/guard/sums.h"
 
+#include "runtime/guard/leaves.h"
 #include "runtime/preload/check_bridge.h"
 
 #include <sys/mman.h>
@@ -21,6 +22,7 @@ static uint32_t next_place;
 /* The sums of this process; others see a copy, made with each change once there is one. */
 static struct hw_check_sums sums;
 
+static struct hw_check_page *own_page; /* NULL: there is none */
 static struct hw_check_sums *own_file; /* NULL: there is none, or it is the parent's */
 
 static struct hw_check_sums *shown_sums(void)
@@ -50,17 +52,19 @@ static bool is_our_file(int file)
 	struct stat is;
 	return !sys_failed(sys_call(__NR_fstat, file, (long)&is, 0)) && S_ISREG(is.st_mode) &&
 	       is.st_dev == guard_settings.sums_device && is.st_ino == guard_settings.sums_inode &&
-	       is.st_size == (long)sizeof(*own_file);
+	       is.st_size == (long)sizeof(struct hw_check_page);
 }
 
 static void map_file(int file)
 {
 	if (!is_our_file(file))
 		return;
-	long at = sys_call6(
-		__NR_mmap, 0, sizeof(*own_file), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (!sys_failed(at))
-		own_file = (struct hw_check_sums *)at;
+	long at = sys_call6(__NR_mmap, 0, sizeof(struct hw_check_page), PROT_READ | PROT_WRITE,
+		MAP_SHARED, file, 0);
+	if (!sys_failed(at)) {
+		own_page = (struct hw_check_page *)at;
+		own_file = &own_page->sums;
+	}
 	sys_call(__NR_close, file, 0, 0);
 }
 
@@ -68,6 +72,7 @@ void sums_init(enum hw_check_backend backend)
 {
 	if (guard_settings.started && guard_settings.sums >= 0)
 		map_file(guard_settings.sums);
+	leaves_init(own_page ? &own_page->leaves : NULL);
 	sums.backend = backend;
 	sums.is_there = 1;
 	sums.seed = guard_settings.seed;

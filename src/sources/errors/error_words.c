@@ -110,8 +110,10 @@ static void add_call(const struct error_row *row, struct text *out)
 			function_of(report, "of a call"));
 		break;
 	case HW_ERROR_SYSCALL_UNINIT:
-		text_printf(out, "Syscall param %s points to uninitialised bytes",
+		text_printf(out, "Syscall param %s points to uninitialised byte(s)",
 			function_of(report, "of a call"));
+		if (report->access_bytes)
+			text_printf(out, ": %" PRIu64, report->access_bytes);
 		break;
 	case HW_ERROR_FISHY:
 		text_printf(out, "The size given to %s has a fishy (possibly negative) value: ",

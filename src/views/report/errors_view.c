@@ -255,6 +255,35 @@ static const struct table_type search_type = {.within = "search",
 	.columns = search_columns,
 	.row_bytes = sizeof(struct errors_view_search)};
 
+enum { LOOKED_AT, CALLS, CHANGED, LEFT_OUT };
+static const struct column buffers_columns[] = {
+	[LOOKED_AT] = COUNT_AS("looked_at", errors_view_search, leaving_looked_at,
+		"calls that handed a buffer to the kernel, in the first run"),
+	[CALLS] = COUNT_AS("calls", errors_view_search, leaving_calls,
+		"of them, with bytes that were never written; null: can't be told"),
+	[CHANGED] = COUNT_AS("changed", errors_view_search, leaving_changed,
+		"of them, that may have such bytes, but were not made in each run: nothing is "
+		"known of them; null: can't be told"),
+	[LEFT_OUT] = COUNT_AS("left_out", errors_view_search, leaving_left_out,
+		"of them, in which not all such bytes were looked for, as a bound was reached"),
+	COLUMNS_END};
+
+static void buffers_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct errors_view_search *search = context;
+	(void)row;
+	if ((column == CALLS || column == CHANGED) && !search->leaving_known)
+		ret->state = CELL_UNKNOWN;
+	else
+		table_member(&buffers_columns[column], search, ret);
+}
+
+static const struct table_type buffers_type = {.within = "buffers",
+	.says = "event `uninit`: buffers for the kernel. The bytes are among the errors that "
+		"follow, of kind `SyscallParam`",
+	.columns = buffers_columns,
+	.cell = buffers_cell};
+
 enum { NUMBER, BLOCK_BYTES, OFFSET, BYTES, ALONE, DIFFERENCE };
 static const struct column unwritten_columns[] = {
 	[NUMBER] = COUNT_AS("block_number", errors_view_unwritten, number,
@@ -292,9 +321,9 @@ const struct answer_type check_answer_type = {.schema = "heapwise.check/1",
 		"with "
 		"a larger `count`, in no further line: how often each came is in the recording. "
 		"`coverage` is that of all processes together, in the last line",
-	.tables =
-		(const struct table_type *const[]){&event_type, &process_type, &report_errors_type,
-			&search_type, &unwritten_type, &end_type, &report_coverage_type, NULL},
+	.tables = (const struct table_type *const[]){&event_type, &process_type,
+		&report_errors_type, &search_type, &buffers_type, &unwritten_type, &end_type,
+		&report_coverage_type, NULL},
 	.parts = (const struct table_type *const[]){&plain_frame_type, NULL}};
 
 static struct error *document_begin(const struct sink *sink, const char *event, struct answer **ret)
@@ -340,6 +369,7 @@ struct error *errors_view_json_search(
 	const struct table found = {
 		&unwritten_type, search->found, search->found_count, .limit = TABLE_NO_LIMIT};
 	answer_record_of(answer, &search_type, search);
+	answer_record_of(answer, &buffers_type, search);
 	answer_table(answer, &found);
 	return document_end(answer);
 }

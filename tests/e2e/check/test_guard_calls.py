@@ -116,15 +116,29 @@ def first_ends(_):
     hw.need(ended.text.count("expect ") == 1, ended.text)
 
 
+def hash_of_call(name, *numbers):
+    """As the library has it: of the function, the size of the buffer, that of its block, and the place in it."""
+    value = 0xcbf29ce484222325
+    for byte in name.encode() + b"".join(number.to_bytes(8, "little") for number in numbers):
+        value = (value ^ byte) * 0x100000001b3 % (1 << 64)
+    return value | 1
+
+
 @TESTS.test
 def filled(_):
-    """With fill=HEX bytes of new blocks that leave the program as they are are reported, and no others"""
+    """Bytes that leave the program are reported if leaves= lists them and they are as fill= fills new blocks"""
+    call = f"{hash_of_call('write(buf)', 21, 21, 0):016x}"
     for variant in VARIANTS:
-        ended, reports = guarded.LAUNCHER.run([guarded.TARGETS / f"calls-{variant}", "filled"], "fill=5a")
+        program = [guarded.TARGETS / f"calls-{variant}", "filled"]
+        ended, reports = guarded.LAUNCHER.run(program, f"fill=5a,leaves={call}:1:7-20")
         wanted = Counter(map(key_of, EXPECTED.finditer(ended.text)))
         counted = Counter(map(key_of, reports))
         hw.need(wanted and wanted == counted, f"{variant}: {guarded.difference(counted, wanted)}: {ended}")
-        ended, reports = guarded.LAUNCHER.run([guarded.TARGETS / f"calls-{variant}", "filled"], "")
+        # Cleared memory; bytes some of which were written since; bytes after the end; no such call; and nothing listed.
+        for listed in (f"{call}:0:7-20", f"{call}:2:7-20", f"{call}:1:7-21", f"{call}:9:7-20", f"{call}:1:20-7", ""):
+            _, reports = guarded.LAUNCHER.run(program, f"fill=5a,leaves={listed}")
+            hw.need(not reports, f"{variant}, {listed}: {len(reports)} reports")
+        _, reports = guarded.LAUNCHER.run(program, f"leaves={call}:1:7-20")
         hw.need(not reports, f"{variant}, not filled: {len(reports)} reports")
 
 

@@ -591,7 +591,7 @@ static void filled(bool good)
 	if (!good)
 		expect_by("SyscallParam", 7, "inside", SIZE, "write(buf)");
 	write(null, p, good ? 7 : SIZE);
-	memset(p + 9, 1, SIZE - 9); /* two are left: they may be chance */
+	memset(p + 9, 1, SIZE - 9);
 	write(null, p, SIZE);
 	free(p);
 	free(zeros);

@@ -9,6 +9,7 @@
  *   zero        only whether memory is zero matters
  *   grown       what a realloc has added
  *   two         two blocks, each of which changes a line
+ *   both        as flag, and a write of memory that was never written
  *   together    two blocks that only together change the line
  *   input       one of as many blocks as there are lines on standard input
  *   crash       an address that was never set is used
@@ -123,6 +124,16 @@ static void tell_two(void)
 	free(a);
 	free(b);
 	free(c);
+}
+
+static void tell_both(void)
+{
+	tell_flag();
+	struct record *record = make_record(8);
+	int ends[2];
+	if (pipe(ends) || write(ends[1], record, sizeof(*record)) != sizeof(*record))
+		abort();
+	free(record);
 }
 
 static void tell_together(void)
@@ -269,11 +280,11 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} stories[] = {{"flag", tell_flag}, {"many", tell_many}, {"zero", tell_zero},
-		{"grown", tell_grown}, {"two", tell_two}, {"together", tell_together},
-		{"input", tell_input}, {"crash", use_address}, {"good", tell_written},
-		{"cleared", tell_cleared}, {"random", tell_random}, {"child", tell_child},
-		{"forked", tell_forked}, {"executed", tell_executed}, {"parent", tell_parent},
-		{"family", tell_family}};
+		{"grown", tell_grown}, {"two", tell_two}, {"both", tell_both},
+		{"together", tell_together}, {"input", tell_input}, {"crash", use_address},
+		{"good", tell_written}, {"cleared", tell_cleared}, {"random", tell_random},
+		{"child", tell_child}, {"forked", tell_forked}, {"executed", tell_executed},
+		{"parent", tell_parent}, {"family", tell_family}};
 	if (!strcmp(story, "status"))
 		return status_of_byte();
 	if (argc > 2 && !strcmp(story, "holds"))

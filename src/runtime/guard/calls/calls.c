@@ -2,8 +2,6 @@
 /* Runs when: see calls.h. May touch: the same. */
 #include "runtime/guard/calls/calls.h"
 
-#include "runtime/guard/fill.h"
-
 #include "runtime/guard/plain.h"
 
 #include <dlfcn.h>
@@ -294,48 +292,6 @@ void calls_check_overlap(const char *name, const void *to, uint64_t written, con
 		guard_report_block(&report, &block);
 	guard_report_text(&report, name);
 	guard_report(HW_ERROR_OVERLAP, &report, caller);
-}
-
-/* --- bytes that were never written --- */
-
-#define FILLED_LEAST 4u /* so many bytes of the pattern in a row are no chance */
-
-/* The first run of the pattern; 0: there is none. */
-static uint64_t find_filled(const uint8_t *from, uint64_t bytes, uint8_t with, uint64_t *ret_bytes)
-{
-	uint64_t run = 0;
-	for (uint64_t i = 0; i < bytes; i++) {
-		if (from[i] == with && ++run && i + 1 < bytes)
-			continue;
-		if (run >= FILLED_LEAST) {
-			*ret_bytes = run;
-			return (uint64_t)from + i + (from[i] == with) - run;
-		}
-		run = 0;
-	}
-	return 0;
-}
-
-void calls_check_filled(
-	const char *name, const void *from, uint64_t bytes, struct guard_caller caller)
-{
-	struct guard_block block;
-	uint64_t run = 0;
-	int fill = fill_plan.byte;
-	if (rt_likely(fill < 0) || guard_find((uint64_t)from, &block) != GUARD_INSIDE ||
-		!block.live)
-		return;
-	uint64_t room = room_in(block.start, block.bytes, (uint64_t)from);
-	uint64_t at = find_filled(from, bytes < room ? bytes : room, (uint8_t)fill, &run);
-	if (!at)
-		return;
-	struct hw_error_report report = {.address = at,
-		.access_bytes = run,
-		.source = at - block.start,
-		.flags = HW_ERROR_IN_CALL};
-	guard_report_block(&report, &block);
-	guard_report_text(&report, name);
-	guard_report(HW_ERROR_SYSCALL_UNINIT, &report, caller);
 }
 
 /* --- libc's functions --- */

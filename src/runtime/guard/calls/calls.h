@@ -136,10 +136,6 @@ void calls_check_overlap(const char *name, const void *to, uint64_t written, con
 void calls_report_endless(const char *name, const void *end, struct guard_caller caller);
 /* Of a name for the kernel: "open(filename)". */
 void calls_report_name(const char *name, const void *end, struct guard_caller caller);
-/* Bytes that are to leave the program, where new blocks are filled with a pattern: reports those of
- * a block that still have it. */
-void calls_check_filled(
-	const char *name, const void *from, uint64_t bytes, struct guard_caller caller);
 
 /* A size that is asked for is negative, or as large as a negative one. */
 static inline bool calls_is_fishy(uint64_t size)

@@ -17,6 +17,8 @@ static bool ends_in(const char *name, uint64_t room)
 
 static bool part_fits(const struct part *part, uint64_t room)
 {
+	if (part->use == PART_CODED)
+		return true;
 	if (part->bytes != PART_NAME)
 		return part->bytes <= room;
 	return room == CALLS_ANY || ends_in(part->at, room < NAME_MOST ? room : NAME_MOST);
@@ -41,6 +43,15 @@ void parts_report(const struct part *parts, unsigned count, struct guard_caller 
 			calls_report_name(p->text, (const char *)p->at + room, caller);
 		else
 			calls_check_buffer(p->text, p->at, p->bytes, p->leaves, caller);
+	}
+}
+
+void parts_look(const struct part *parts, unsigned count, struct guard_caller caller)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct part *p = &parts[i];
+		if (p->at && p->leaves && p->bytes != PART_NAME && p->use != PART_MEMBERS)
+			leaves_look(p->text, p->at, p->bytes, caller);
 	}
 }
 

@@ -11,6 +11,15 @@
 #define RUNTIME_GUARD_PARTS_H
 
 #include "runtime/guard/calls/calls.h"
+#include "runtime/guard/leaves.h"
+
+enum part_use {
+	PART_WHOLE = 0, /* all of it is used */
+	PART_MEMBERS =
+		1,      /* it is read, but not all of it: bytes that were never written are fine */
+	PART_CODED = 2, /* its size is what the request says, which may be wrong: it is not checked,
+			   only looked at for such bytes */
+};
 
 /* Memory that a call gives to the kernel. */
 struct part {
@@ -18,18 +27,25 @@ struct part {
 	const void *at;   /* NULL: nothing is given */
 	uint64_t bytes;   /* PART_NAME: a string with its end */
 	bool leaves;      /* it is read, not written */
+	enum part_use use;
 };
 #define PART_NAME UINT64_MAX
 
 #define READS(text, at, bytes)                                                                     \
 	(struct part)                                                                              \
 	{                                                                                          \
-		text, at, bytes, true                                                              \
+		text, at, bytes, true, PART_WHOLE                                                  \
 	}
 #define FILLS(text, at, bytes)                                                                     \
 	(struct part)                                                                              \
 	{                                                                                          \
-		text, at, bytes, false                                                             \
+		text, at, bytes, false, PART_WHOLE                                                 \
+	}
+/* A structure with padding or members that don't matter. */
+#define READS_MEMBERS(text, at, bytes)                                                             \
+	(struct part)                                                                              \
+	{                                                                                          \
+		text, at, bytes, true, PART_MEMBERS                                                \
 	}
 #define NAMES(text, at) READS(text, at, PART_NAME)
 
@@ -38,6 +54,9 @@ bool parts_fit(const struct part *parts, unsigned count);
 
 /* Reports what is not. */
 void parts_report(const struct part *parts, unsigned count, struct guard_caller caller);
+
+/* Looks at those that are read as a whole for bytes that were never written. */
+void parts_look(const struct part *parts, unsigned count, struct guard_caller caller);
 
 /* The result of a function that this libc lacks. */
 long parts_missing(void);
@@ -62,6 +81,8 @@ uint32_t parts_length(const void *at);
 		}                                                                                  \
 		if (rt_unlikely(!parts_fit(parts, count)))                                         \
 			parts_report(parts, count, GUARD_CALLER());                                \
+		if (leaves_are_wanted())                                                           \
+			parts_look(parts, count, GUARD_CALLER());                                  \
 		return real_##name args;                                                           \
 	}
 

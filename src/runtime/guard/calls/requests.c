@@ -2,8 +2,8 @@
 /*
  * Runs when: see parts.h. May touch: the same.
  *
- * ioctl and fcntl: what is given depends on the request. Requests that are not listed are passed
- * on: the size that is coded in many of them is often not the one that is used.
+ * ioctl and fcntl: what is given depends on the request. Of requests that are not listed the size
+ * is not checked: the one that is coded in many of them is often not the one that is used.
  */
 #undef _FILE_OFFSET_BITS /* names are what they are: libc's headers rename none */
 
@@ -22,15 +22,20 @@ struct request {
 	const char *text;
 	uint16_t bytes;
 	bool leaves;
+	enum part_use use;
 };
 
 #define REQUEST_READS(number, bytes)                                                               \
 	{                                                                                          \
-		number, "ioctl(" #number ")", bytes, true                                          \
+		number, "ioctl(" #number ")", bytes, true, PART_WHOLE                              \
+	}
+#define REQUEST_READS_MEMBERS(number, bytes)                                                       \
+	{                                                                                          \
+		number, "ioctl(" #number ")", bytes, true, PART_MEMBERS                            \
 	}
 #define REQUEST_FILLS(number, bytes)                                                               \
 	{                                                                                          \
-		number, "ioctl(" #number ")", bytes, false                                         \
+		number, "ioctl(" #number ")", bytes, false, PART_WHOLE                             \
 	}
 
 static const struct request requests[] = {
@@ -52,7 +57,7 @@ static const struct request requests[] = {
 	REQUEST_FILLS(SIOCGIFINDEX, sizeof(struct ifreq)),
 	REQUEST_FILLS(SIOCGIFNAME, sizeof(struct ifreq)),
 	REQUEST_FILLS(SIOCGIFFLAGS, sizeof(struct ifreq)),
-	REQUEST_READS(SIOCSIFFLAGS, sizeof(struct ifreq)),
+	REQUEST_READS_MEMBERS(SIOCSIFFLAGS, sizeof(struct ifreq)),
 	REQUEST_FILLS(SIOCGIFADDR, sizeof(struct ifreq)),
 	REQUEST_FILLS(SIOCGIFHWADDR, sizeof(struct ifreq)),
 	REQUEST_FILLS(SIOCGIFMTU, sizeof(struct ifreq)),
@@ -69,9 +74,12 @@ static struct part part_of_ioctl(unsigned long number, const void *argument)
 {
 	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++)
 		if (requests[i].number == number)
-			return (struct part){
-				requests[i].text, argument, requests[i].bytes, requests[i].leaves};
-	return (struct part){"", NULL, 0, true};
+			return (struct part){requests[i].text, argument, requests[i].bytes,
+				requests[i].leaves, requests[i].use};
+	if (_IOC_DIR(number) & _IOC_WRITE)
+		return (struct part){
+			"ioctl(generic)", argument, _IOC_SIZE(number), true, PART_CODED};
+	return (struct part){"", NULL, 0, true, PART_WHOLE};
 }
 
 static struct part part_of_fcntl(int command, const void *argument)
@@ -84,9 +92,9 @@ static struct part part_of_fcntl(int command, const void *argument)
 	case F_SETLKW:
 	case F_OFD_SETLK:
 	case F_OFD_SETLKW:
-		return READS("fcntl(F_SETLK)", argument, sizeof(struct flock));
+		return READS_MEMBERS("fcntl(F_SETLK)", argument, sizeof(struct flock));
 	default:
-		return (struct part){"", NULL, 0, true};
+		return (struct part){"", NULL, 0, true, PART_WHOLE};
 	}
 }
 

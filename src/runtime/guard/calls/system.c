@@ -70,9 +70,9 @@ PARTS(int, waitid, (int type, unsigned id, void *info, int options), (type, id, 
 /* --- sockets --- */
 
 PARTS(int, bind, (int fd, const void *address, unsigned bytes), (fd, address, bytes),
-	READS("socketcall.bind(my_addr)", address, bytes_of((int)bytes, 1)))
+	READS_MEMBERS("socketcall.bind(my_addr)", address, bytes_of((int)bytes, 1)))
 PARTS(int, connect, (int fd, const void *address, unsigned bytes), (fd, address, bytes),
-	READS("socketcall.connect(serv_addr)", address, bytes_of((int)bytes, 1)))
+	READS_MEMBERS("socketcall.connect(serv_addr)", address, bytes_of((int)bytes, 1)))
 PARTS(int, getsockname, (int fd, void *address, void *bytes), (fd, address, bytes),
 	FILLS("socketcall.getsockname(namelen_in)", bytes, sizeof(uint32_t)),
 	FILLS("socketcall.getsockname(name)", address, parts_length(bytes)))
@@ -146,6 +146,6 @@ PARTS(int, getresgid, (void *real, void *effective, void *saved), (real, effecti
 	FILLS("getresgid(rgid)", real, 4), FILLS("getresgid(egid)", effective, 4),
 	FILLS("getresgid(sgid)", saved, 4))
 PARTS(int, sigaltstack, (const void *stack, void *old), (stack, old),
-	READS("sigaltstack(ss)", stack, sizeof(stack_t)),
+	READS_MEMBERS("sigaltstack(ss)", stack, sizeof(stack_t)),
 	FILLS("sigaltstack(oss)", old, sizeof(stack_t)))
 PARTS(long, getdents64, (int fd, void *to, size_t n), (fd, to, n), FILLS("getdents64(dirp)", to, n))

@@ -10,24 +10,17 @@
 
 #include "runtime/guard/calls/calls.h"
 
-#include "runtime/guard/fill.h"
+#include "runtime/guard/leaves.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
-
-/* Whether what leaves the program is looked at: not where it was found out already which bytes
- * matter. */
-static inline bool looks_at_leaving(void)
-{
-	return rt_unlikely(fill_is_wanted() && !fill_plan.report_count);
-}
 
 static void check_one(const char *text, const void *buffer, uint64_t bytes, bool leaves,
 	struct guard_caller caller)
 {
 	calls_check_buffer(text, buffer, bytes, leaves, caller);
-	if (leaves)
-		calls_check_filled(text, buffer, bytes, caller);
+	if (leaves && leaves_are_wanted())
+		leaves_look(text, buffer, bytes, caller);
 }
 
 /* A function with one buffer, of which `params` and `args` are all parameters, as they are declared
@@ -45,7 +38,7 @@ static void check_one(const char *text, const void *buffer, uint64_t bytes, bool
 	GUARD_API type name params                                                                 \
 	{                                                                                          \
 		if (rt_unlikely(!real_##name || (bytes) > calls_room(buffer) ||                    \
-				((leaves) && looks_at_leaving())))                                 \
+				((leaves) && leaves_are_wanted())))                                \
 			return name##_slowly args;                                                 \
 		return real_##name args;                                                           \
 	}
@@ -139,7 +132,7 @@ static void check_vectors(const char *text, const struct iovec *v, uint64_t coun
 	GUARD_API ssize_t name params                                                              \
 	{                                                                                          \
 		if (rt_unlikely(!real_##name || !are_good_vectors(vectors, (uint64_t)(count)) ||   \
-				((leaves) && looks_at_leaving())))                                 \
+				((leaves) && leaves_are_wanted())))                                \
 			return name##_slowly args;                                                 \
 		return real_##name args;                                                           \
 	}
