@@ -72,6 +72,16 @@ struct shown_data {
 struct error *resolver_data(struct resolver *resolver, struct module_id module, uint64_t address,
 	struct shown_data *ret) must_check_;
 
+/* Where the code of a stack's innermost frame is; *stack becomes the stack of its caller. Of what
+ * is no code of a file the module is NO_MODULE. */
+struct code_address;
+struct error *resolver_code(
+	struct resolver *resolver, struct stack_id *stack, struct code_address *ret) must_check_;
+
+/* The symbols that it asks; its own. */
+struct symbols;
+struct symbols *resolver_symbols(struct resolver *resolver);
+
 /*
  * Adds to `ret` a sentence for each module that was met so far and whose file is gone or has
  * changed since, each with a newline.

@@ -180,6 +180,22 @@ struct types_function_class {
 bool types_function_class(struct types *types, uint32_t module, uint64_t address,
 	const char *constant, struct types_function_class *ret);
 
+/* What a block may be of. */
+struct types_allocation {
+	uint32_t type;          /* a structure, class or union, plain; TYPE_VOID: not known */
+	const char *variable;   /* that is a pointer to it; NULL: the function returns one */
+	bool is_declared_there; /* that variable is declared at the line of the call; else it is one
+				   of the function's that points to something of that size, and
+				   nothing of another type is */
+};
+/*
+ * Looks for the type of a block of so many bytes (an array, if it is a multiple of the type's size)
+ * that is allocated by the call at an address (of the call, as the ELF file has it). False: the
+ * function hands memory of no type on (void *), and nothing is known: its caller may tell.
+ */
+bool types_allocation(struct types *types, uint32_t module, uint64_t address, uint64_t bytes,
+	struct types_allocation *ret);
+
 /* Finds the type whose functions a table of Rust's at an address has (of a `dyn Trait`), plain.
  * address: as the ELF file has it. False: no such table is described there. */
 bool types_implementor(struct types *types, uint32_t module, uint64_t address, uint32_t *ret);

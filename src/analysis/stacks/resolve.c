@@ -372,6 +372,22 @@ void resolver_notes(const struct resolver *resolver, struct text *ret)
 	loaded_files_notes(&resolver->maker.files, ret);
 }
 
+struct error *resolver_code(
+	struct resolver *resolver, struct stack_id *stack, struct code_address *ret)
+{
+	struct stack_node node = model_stack(resolver->model, *stack);
+	*stack = node.parent;
+	*ret = (struct code_address){.module = NO_MODULE};
+	if (node.kind != FRAME_NATIVE || node.code.value)
+		return NULL;
+	return frame_maker_find_code(&resolver->maker, node, ret);
+}
+
+struct symbols *resolver_symbols(struct resolver *resolver)
+{
+	return resolver->maker.files.symbols;
+}
+
 struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = calloc(1, sizeof(*resolver));

@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/block_type.h"
 #include "analysis/errors_settle.h"
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "model/errors.h"
 #include "views/report/coverage.h"
@@ -25,6 +27,43 @@ bool errors_frames(const struct errors_shown *errors, uint32_t stack, struct fra
 		resolver_stack(errors->resolver, (struct stack_id){stack}, KIND_UNKNOWN, ret);
 	error_destroy(error);
 	return !error;
+}
+
+/* Whether it is of bytes that were never written, in a block whose allocation is known. */
+static bool has_member(const struct program_error *error)
+{
+	const struct error_block *block = &error->block;
+	bool unwritten = !strcmp(error->kind, "UninitValue") ||
+			 (!strcmp(error->kind, "SyscallParam") &&
+				 strstr(error->what, "points to uninitialised"));
+	return unwritten && block->known && block->has_offset && block->allocated_at &&
+	       block->offset >= 0;
+}
+
+static struct error *find_member(const struct errors_shown *shown,
+	const struct program_error *error, struct block_member *ret)
+{
+	_cleanup_(block_types_cleanup) struct block_types *types = NULL;
+	if (!has_member(error))
+		return NULL;
+	struct error *failed = block_types_create(shown->resolver, &types);
+	return failed ? failed
+		      : block_types_find(types, (struct stack_id){error->block.allocated_at},
+				error->block.size, (uint64_t)error->block.offset, ret);
+}
+
+struct error *errors_add_member(const struct errors_shown *errors,
+	const struct program_error *error, const char *indent, struct text *out)
+{
+	_cleanup_(block_member_deinit) struct block_member member;
+	block_member_init(&member);
+	struct error *failed = find_member(errors, error, &member);
+	if (failed || !member.type.len)
+		return failed;
+	text_add(out, indent);
+	block_member_add(&member, (uint64_t)error->block.offset, out);
+	text_add(out, "\n");
+	return NULL;
 }
 
 static uint64_t count_all(const struct program_error *errors, size_t count)
@@ -82,9 +121,9 @@ static void errors_row_text(const void *context, size_t row, struct text *out)
 	text_add_shown(out, error->what, WHAT_MOST);
 	text_add(out, "\n");
 	errors_add_stacks(shown, error, out);
-	if (!shown->write_suppressions)
-		return;
-	struct error *failed = errors_write_suppression(shown->resolver, shown->model, error, out);
+	struct error *failed = errors_add_member(shown, error, "    ", out);
+	if (!failed && shown->write_suppressions)
+		failed = errors_write_suppression(shown->resolver, shown->model, error, out);
 	out->failed |= failed != NULL;
 	error_destroy(failed);
 }

@@ -19,6 +19,11 @@ struct errors_shown {
 /* The frames of a stack of theirs, innermost first. False: no memory. */
 bool errors_frames(const struct errors_shown *errors, uint32_t stack, struct frame_vec *ret);
 
+/* Adds a line on which member of a structure the first byte is, if it was never written and that is
+ * known; `indent` comes first. NULL: done. */
+struct error *errors_add_member(const struct errors_shown *errors,
+	const struct program_error *error, const char *indent, struct text *out) must_check_;
+
 /* Adds each error as text, with its stacks. */
 void errors_add(const struct errors_shown *errors, struct text *out);
 

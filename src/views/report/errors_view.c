@@ -103,7 +103,8 @@ struct error *errors_view_add(
 		add_heading(&errors[i], main_thread, options, out);
 		for (size_t k = 0; k < errors[i].stack_count; k++)
 			add_stack(&shown, &stacks[errors[i].first_stack + k], options, out);
-		if (suppressor)
+		error = errors_add_member(&shown, &errors[i], "  ", out);
+		if (!error && suppressor)
 			error = errors_write_suppression(suppressor, model, &errors[i], out);
 		text_add(out, "\n");
 	}

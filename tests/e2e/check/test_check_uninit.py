@@ -255,6 +255,20 @@ def words(_folder):
 
 
 @TESTS.test
+def members(_folder):
+    """The member is named where debug information says of what type the block is; else none is"""
+    for variant in ("O0", "O2"):
+        for story in ("nested", "array", "class", "returned", "text"):
+            ended = hw.run([hw.HEAPWISE, "check", "--uninit", "--", guarded.TARGETS / f"members-{variant}", story])
+            wanted = re.search(r"^expect (.*)$", ended.text, re.M)[1]
+            found = re.search(r"offset \d+ of it is (.*), of (?:Outer|Shape) \(", ended.errors)
+            hw.need((found[1] if found else "nothing") == wanted and "UninitValue" in ended.errors, f"{story} {variant}: {ended}")
+    for target, story, wanted in (("unwritten", "flag", "flag"), ("handed", "padding", "padding after tag")):
+        said = hw.run([hw.HEAPWISE, "check", "--uninit", "--", guarded.TARGETS / f"{target}-O2", story]).errors
+        hw.need(f" of it is {wanted}, of struct record (to which record points)" in said, said)
+
+
+@TESTS.test
 def real_programs(_folder):
     """Programs of the system have no finding"""
     commands = (["ls", "/"], ["bash", "-c", "for i in 1 2 3; do echo $i | sed s/1/x/; done"],
