@@ -19,14 +19,16 @@ enum program_state {
 /* What is known of a program file. Strings belong to the struct. */
 struct program {
 	enum program_state state;
-	char *path;       /* the file to execute; NULL: PROGRAM_NOT_FOUND in $PATH */
-	char *image;      /* the file that the process will run: path, or the interpreter of a
-			     script; if state is not PROGRAM_OK, the file at fault */
-	unsigned scripts; /* interpreters between the two */
-	bool is_elf;      /* image is an ELF program that can be recorded, and could be read */
-	bool own_malloc;  /* it defines malloc itself, so its calls can't be recorded */
-	char *why;        /* NULL for PROGRAM_OK; else a sentence without a subject's name */
-	const char *fix;  /* the way out, for PROGRAM_CANNOT_RECORD; static */
+	char *path;            /* the file to execute; NULL: PROGRAM_NOT_FOUND in $PATH */
+	char *image;           /* the file that the process will run: path, or the interpreter of a
+				  script; if state is not PROGRAM_OK, the file at fault */
+	unsigned scripts;      /* interpreters between the two */
+	bool is_elf;           /* image is an ELF program that can be recorded, and could be read */
+	bool own_malloc;       /* it defines malloc itself, so its calls can't be recorded */
+	const char *sanitizer; /* "AddressSanitizer": it is built with it, and state says so; NULL:
+				  with none that is known; static */
+	char *why;             /* NULL for PROGRAM_OK; else a sentence without a subject's name */
+	const char *fix;       /* the way out, for PROGRAM_CANNOT_RECORD; static */
 };
 
 /*

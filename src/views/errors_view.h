@@ -72,6 +72,9 @@ struct error *errors_view_json_end(const struct errors_view_end *end,
 /* Adds sentences on what was looked at, each with its line end. */
 void errors_view_coverage(const struct check_coverage *coverage, struct text *out);
 
+/* Adds what limits (enum check_limit, or'ed) stand for, in words, with commas. */
+void errors_view_limits(uint32_t limits, struct text *out);
+
 /* Errors of a model in short, for a list of them. */
 struct errors_view_places;
 struct error *errors_view_places_open(

@@ -180,6 +180,15 @@ static struct error *not_started(int why)
 	return error_create(ERROR_ENVIRONMENT, "cannot start valgrind: %s", strerror(why));
 }
 
+struct error *check_engine_missing(void)
+{
+	_cleanup_(program_deinit) struct program program;
+	struct error *error = program_examine(VALGRIND, &program);
+	if (!error && program.state == PROGRAM_NOT_FOUND)
+		error = not_started(ENOENT);
+	return error;
+}
+
 static void hold_signals(struct engine *engine)
 {
 	static const int held[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -288,7 +297,34 @@ static int engine_conclude(struct engine *engine)
 	return fails ? request->error_exitcode : -1;
 }
 
-/* Programs that memcheck runs, but of which it sees less. */
+enum check_engine_reach check_engine_reach(
+	const struct program *program, const char *name, struct text *ret)
+{
+	struct stat st;
+	const char *image = program->image ? program->image : name;
+	if (program->image && !stat(program->image, &st) && (st.st_mode & (S_ISUID | S_ISGID))) {
+		text_printf(ret,
+			"%s runs with other rights than its caller (set-user-ID): Valgrind can't "
+			"execute it; check a copy without that bit",
+			image);
+		return CHECK_ENGINE_REFUSES;
+	}
+	if (program->state != PROGRAM_CANNOT_RECORD)
+		return CHECK_ENGINE_SEES;
+	if (program->sanitizer)
+		text_printf(ret,
+			"%s is built with %s, which may not run under Valgrind: run it as it is, "
+			"and %s says what it finds, or build it without",
+			image, program->sanitizer, program->sanitizer);
+	else
+		text_printf(ret,
+			"%s: %s; memcheck then sees no heap blocks, so that only uses of "
+			"uninitialised values and addresses outside all memory are found",
+			image, program->why);
+	return CHECK_ENGINE_SEES_LESS;
+}
+
+/* Programs that memcheck does not run, or of which it sees less. */
 static int engine_examine(const struct check_engine_request *request)
 {
 	_cleanup_(program_deinit) struct program program;
@@ -297,22 +333,16 @@ static int engine_examine(const struct check_engine_request *request)
 		message_error(error);
 		return EXIT_OURS;
 	}
-	struct stat st;
 	if (program.state == PROGRAM_NOT_FOUND || program.state == PROGRAM_NOT_EXECUTABLE) {
 		message("%s: %s", program.path ? program.path : request->argv[0], program.why);
 		return program.state == PROGRAM_NOT_FOUND ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 	}
-	if (program.image && !stat(program.image, &st) && (st.st_mode & (S_ISUID | S_ISGID))) {
-		message("%s runs with other rights than its caller (set-user-ID): Valgrind can't "
-			"execute it; check a copy without that bit",
-			program.image);
-		return EXIT_NOT_EXECUTABLE;
-	}
-	if (program.state == PROGRAM_CANNOT_RECORD && !request->quiet)
-		message("%s %s: memcheck then sees no heap blocks, so that only uses of "
-			"uninitialised values and addresses outside all memory are found",
-			program.image ? program.image : request->argv[0], program.why);
-	return 0;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	enum check_engine_reach reach = check_engine_reach(&program, request->argv[0], &text);
+	if (reach == CHECK_ENGINE_REFUSES || (reach == CHECK_ENGINE_SEES_LESS && !request->quiet))
+		message("%s", text.data ? text.data : "");
+	return reach == CHECK_ENGINE_REFUSES ? EXIT_NOT_EXECUTABLE : 0;
 }
 
 static struct error *engine_prepare(struct engine *engine)

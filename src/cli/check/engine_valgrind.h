@@ -13,6 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+#include "base/text.h"
+#include "process/program.h"
 #include "views/error_forms.h"
 
 /* Strings are borrowed. */
@@ -42,5 +45,19 @@ struct check_engine_request {
  * If a signal ended the program it does not return: the process dies by the same signal.
  */
 int check_engine_valgrind(const struct check_engine_request *request);
+
+/* How much of a program memcheck can look at. */
+enum check_engine_reach {
+	CHECK_ENGINE_SEES,      /* all */
+	CHECK_ENGINE_SEES_LESS, /* what can't be recorded: not its heap, or it may not run */
+	CHECK_ENGINE_REFUSES,
+};
+/* Judges a program that was found and is executable; `name` is as given. Adds a sentence without a
+ * full stop to `ret` unless it sees all. */
+enum check_engine_reach check_engine_reach(
+	const struct program *program, const char *name, struct text *ret);
+
+/* Whether Valgrind is missing from $PATH: ERROR_ENVIRONMENT, as when it is to be started. */
+struct error *check_engine_missing(void) must_check_;
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "capture/launch.h"
 #include "cli/check/check_folder.h"
+#include "cli/check/check_library.h"
 #include "cli/check/check_options.h"
 #include "cli/check/check_printer.h"
 #include "cli/check/check_scope.h"
@@ -29,9 +30,6 @@
 #include "cli/terminal/message.h"
 #include "process/program.h"
 #include "query/leak_search.h"
-
-/* What serves the program, beside libheapwise-rt.so. */
-#define GUARD_LIBRARY "libheapwise-guard.so"
 
 struct checking {
 	struct check_options options;
@@ -112,20 +110,6 @@ static int check_parse(const struct command *command, int argc, char **argv, str
 	c->options.recording.launch.argv = argv + options.operand;
 	describe_scope(&c->options);
 	return -1;
-}
-
-static struct error *guard_find(const char *runtime, struct text *ret)
-{
-	text_add_n(ret, runtime, (size_t)(strrchr(runtime, '/') + 1 - runtime));
-	text_add(ret, GUARD_LIBRARY);
-	if (ret->failed)
-		return error_no_memory();
-	return access(ret->data, R_OK)
-		       ? error_create(ERROR_ENVIRONMENT,
-				 "can't find %s, which checks programs, next to libheapwise-rt.so: "
-				 "build or install heapwise again",
-				 GUARD_LIBRARY)
-		       : NULL;
 }
 
 /* A name in a pattern of names. */
@@ -465,7 +449,7 @@ static int cmd_check(const struct command *command, int argc, char **argv)
 		return check_refuse(error, state);
 	error = runtime_find(&runtime);
 	if (!error)
-		error = guard_find(runtime, &c.guard);
+		error = check_library_find(runtime, &c.guard);
 	if (!error)
 		error = files_prepare(&c);
 	if (!error && !c.options.uninit)

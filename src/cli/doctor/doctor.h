@@ -29,6 +29,16 @@ bool doctor_is_recording(const char *path);
  * another tool's file only that it can be read. An error: it can't be read. */
 struct error *doctor_recording(struct findings *findings, const char *path) must_check_;
 
+/* What `heapwise check` can do on this machine: each way to guard blocks is tried. */
+void doctor_check_machine(struct findings *findings);
+struct program;
+/* What check does with a program that can't be recorded, and what to do instead; `name` is as
+ * given.
+ */
+void doctor_check_refused(struct findings *findings, const struct program *p, const char *name);
+/* What check does with a program that has an allocator of its own, and what to do instead. */
+void doctor_check_own_heap(struct findings *findings, const struct program *p);
+
 /* Whether LD_PRELOAD, as this command was given it, names a malloc before the recorder's library.
  */
 void doctor_preload_order(struct findings *findings);

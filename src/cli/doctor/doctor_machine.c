@@ -260,4 +260,5 @@ void doctor_machine(struct findings *findings)
 	check_tracing(findings);
 	doctor_preload_order(findings);
 	check_names(findings);
+	doctor_check_machine(findings);
 }

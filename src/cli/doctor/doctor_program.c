@@ -114,6 +114,7 @@ static void look_at_refusal(struct findings *findings, const struct program *p, 
 		findings_add(findings, FINDING_PROBLEM, "program", "%s can't be recorded: %s", path,
 			p->why);
 		findings_fix(findings, "%s", p->fix);
+		doctor_check_refused(findings, p, name);
 		return;
 	}
 	findings_add(findings, FINDING_PROBLEM, "program", "%s can't be started: %s", path, p->why);
@@ -147,6 +148,7 @@ static void look_at_own_heap(struct findings *findings, const struct program *p)
 			"%s defines its own malloc: its calls of it%s can't be recorded", p->image,
 			p->own_malloc ? ", and those of its libraries," : "");
 		findings_fix(findings, "link its allocator as a shared library, or without it");
+		doctor_check_own_heap(findings, p);
 	}
 	if (known && inspection.go)
 		findings_add(findings, FINDING_NOTE, "go",

@@ -227,10 +227,10 @@ static struct error *check_elf(struct program *p, const struct elf_image *image)
 		return refuse_program(p, PROGRAM_CANNOT_RECORD, "build it with glibc",
 			"it uses musl; only glibc programs can be recorded");
 	struct elf_image strings = elf_dynamic_strings(image);
-	const char *sanitizer = sanitizer_in(&strings);
-	if (sanitizer)
+	p->sanitizer = sanitizer_in(&strings);
+	if (p->sanitizer)
 		return refuse_program(p, PROGRAM_CANNOT_RECORD, "build it without",
-			"it is built with %s, which replaces the allocator itself", sanitizer);
+			"it is built with %s, which replaces the allocator itself", p->sanitizer);
 	p->own_malloc = defines_malloc(image, SHT_DYNSYM);
 	p->is_elf = true;
 	return NULL;

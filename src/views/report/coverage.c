@@ -24,16 +24,21 @@ static const struct coverage_limit {
 	{CHECK_LIMIT_ERRORS, "errors", "the number of errors (pages of some stayed accessible)"},
 };
 
-static void add_limits(const struct check_coverage *coverage, bool as_words, struct text *out)
+static void add_limits(uint32_t bits, bool as_words, struct text *out)
 {
 	bool any = false;
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		if (!(coverage->limits & limits[i].bit))
+		if (!(bits & limits[i].bit))
 			continue;
 		text_add(out, any ? ", " : "");
 		text_add(out, as_words ? limits[i].says : limits[i].name);
 		any = true;
 	}
+}
+
+void errors_view_limits(uint32_t bits, struct text *out)
+{
+	add_limits(bits, true, out);
 }
 
 static void add_percent(uint64_t part, uint64_t all, struct text *out)
@@ -80,7 +85,7 @@ static void add_guarded(const struct check_coverage *coverage, struct text *out)
 		text_printf(out, ", seed 0x%" PRIx64, coverage->seed);
 	if (coverage->limits) {
 		text_add(out, "; limited by ");
-		add_limits(coverage, true, out);
+		errors_view_limits(coverage->limits, out);
 	}
 	text_add(out, ".\n");
 	if (coverage->guarded_blocks < coverage->blocks || coverage->blocks_unknown)
@@ -157,7 +162,7 @@ static void coverage_cell(const void *context, size_t row, unsigned column, stru
 	if (column == SEED)
 		text_printf(&ret->built, "0x%" PRIx64, coverage->seed);
 	else if (column == LIMITS)
-		add_limits(coverage, false, &ret->built);
+		add_limits(coverage->limits, false, &ret->built);
 	else
 		table_member(&coverage_columns[column], coverage, ret);
 	if (column == SEED || column == LIMITS)

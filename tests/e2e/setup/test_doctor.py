@@ -171,6 +171,123 @@ def machine_limits(folder):
         found.need("ok", "shared-memory")
 
 
+CONFINE = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3), LOAD(args[2]),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 102, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog program = {sizeof(code) / sizeof(*code), code};
+	if (argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 99;
+	execv(argv[1], argv + 1);
+	return 98;
+}
+"""
+
+
+@TESTS.test
+def check_on_machine(folder):
+    """What check can do here is tried: each way to guard blocks, limits, and whether Valgrind is there"""
+    hw.need_no_sanitizer("little address space")
+    found = Examined()
+    backends = found.find("check-backend")
+    hw.need(len(backends) == 1 and "mprotect" in backends[0]["what"], f"{found.document}")
+    found.need_none("check-library")
+    (folder / "confine.c").write_text(CONFINE)
+    tool("gcc", folder / "confine.c", "-o", folder / "confine")
+    ended = hw.run([folder / "confine", hw.HEAPWISE, "doctor"])
+    hw.need("madvise does not work, uffd does not work, mprotect is taken" in ended.text and ended.status == 0,
+            f"{ended} {ended.text}")
+
+    def little_space():
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, resource.RLIM_INFINITY))
+
+    Examined(preexec_fn=little_space).need("note", "check-limits", "address space", "ulimit -S -v unlimited")
+    (folder / "empty").mkdir()
+    without = Examined(env=hw.clean_environment(PATH=folder / "empty"))
+    without.need("note", "check-valgrind", "not installed", "apt install valgrind")
+    hw.need(without.status == 0, f"{without.document}")
+
+
+LOCKS = """import ctypes, mmap
+memory = mmap.mmap(-1, 256 << 10)
+at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+print(ctypes.CDLL(None).mlock(ctypes.c_void_p(at), ctypes.c_size_t(256 << 10)))
+"""
+
+
+@TESTS.test
+def check_locked(folder):
+    """Whether a program under check may lock more than its limit is said as it is: for this user, and for an ordinary one"""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (64 << 10, 64 << 10))
+
+    def limit_nobody():
+        limit()
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+    for become in (limit, limit_nobody) if os.geteuid() == 0 else (limit,):
+        may = hw.run(["/usr/bin/python3", "-c", LOCKS], preexec_fn=become)
+        hw.need(may.status == 0, str(may))
+        if hw.run([hw.HEAPWISE, "version"], preexec_fn=become).status:
+            raise hw.Skip("an ordinary user can't execute this build")
+        found = Examined(preexec_fn=become)
+        if may.text.strip() == "0":
+            found.need("ok", "check-locked")
+        else:
+            found.need("note", "check-locked", "is refused", "64 KiB", "ulimit -l unlimited")
+
+
+@TESTS.test
+def check_valgrind_fails(folder):
+    """A Valgrind that is there and can't run programs is named so: without symbols of the dynamic linker, or by its status"""
+    for name, says, words in (
+            ("symbols", "echo 'valgrind:  Fatal error at startup: a function redirection' >&2; exit 1", ("debug information", "apt install libc6-dbg")),
+            ("status", "exit 3", ("status 3", "valgrind /bin/true")), ("signal", "kill -9 $$", ("signal 9", "valgrind /bin/true"))):
+        (folder / name).mkdir()
+        executable(folder / name / "valgrind", f"#!/bin/sh\n{says}\n".encode())
+        found = Examined(env=hw.clean_environment(PATH=folder / name))
+        found.need("note", "check-valgrind", *words)
+        hw.need(found.status == 0, f"{found.document}")
+    if not shutil.which("valgrind"):
+        raise hw.Skip("no Valgrind here (./dev deps --peers installs it)")
+    hidden = "mount -t tmpfs none /usr/lib/debug && exec \"$0\" doctor --json"
+    ended = hw.run(["unshare", "-m", "sh", "-c", hidden, hw.HEAPWISE]) if shutil.which("unshare") else None
+    if not ended or ended.status not in (0, 1) or not ended.text:
+        raise hw.Skip("no mount namespace of its own here")
+    found = [f for f in json.loads(ended.text)["findings"] if f["id"] == "check-valgrind"]
+    hw.need(found and found[0]["fix"] == "apt install libc6-dbg", f"{found}")
+
+
+@TESTS.test
+def check_of_programs(folder):
+    """What check does with static and sanitized programs and those with their own malloc, and what to do instead"""
+    Examined(hw.TARGETS / "refused_static").need("note", "check", "linked statically", "--engine=valgrind", "no heap blocks")
+    Examined(hw.TARGETS / "own_malloc").need("note", "check", "none of the blocks", "--engine=valgrind")
+    if hw.SANITIZERS == "none":
+        Examined(hw.TARGETS / "refused_address").need("note", "check", "AddressSanitizer", "run it as it is")
+    Examined(ONE_BLOCK).need_none("check")
+    if os.geteuid() == 0:
+        folder.chmod(0o755)
+        path = copied(ONE_BLOCK, folder / "other")
+        os.chown(path, 65534, 65534)
+        path.chmod(0o4755)
+        Examined(path).need("note", "check", "set-user-ID", "a copy without that bit")
+
+
 @TESTS.test
 def machine_folders(folder):
     """A runtime folder that can't be used is passed over; without debuginfod nothing is said of it"""
