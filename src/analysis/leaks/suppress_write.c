@@ -8,6 +8,13 @@
 #include "base/util.h"
 
 #define NAME_BYTES_MAX 4000u /* a longer name ends with `*` instead */
+/* Of identifiers; the bytes of letters beyond ASCII are mangled as they are, but seldom written. */
+#define IDENTIFIER "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
+static const char demangled_note[] =
+	"   # The file has only demangled names: their words stand for the mangled ones, and may "
+	"fit\n"
+	"   # others, too. Names of templates and operators fit in heapwise only, not in Valgrind\n"
+	"   # (its --demangle=no gives exact ones).\n";
 
 /*
  * A name as a pattern that fits it. `*` and `?` in it fit themselves; what would not survive a line
@@ -27,6 +34,71 @@ static void add_pattern(struct text *text, const char *name)
 		text_add_char(text, '*');
 }
 
+/* Whether a name is C++'s or Rust's as people read it: files of memcheck have no other. */
+static bool is_readable_form(const char *name)
+{
+	size_t len = strlen(name);
+	return strcmp(name, "(below main)") != 0 &&
+	       (strstr(name, "::") || (len && name[len - 1] == ')'));
+}
+
+/* What a mangled name may abbreviate, or spell otherwise. */
+static bool is_abbreviated(const char *word, size_t len)
+{
+	static const char *const words[] = {"std", "allocator", "basic_string", "string",
+		"basic_istream", "basic_ostream", "basic_iostream", "istream", "ostream",
+		"iostream", "anonymous", "namespace", "const"};
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strlen(words[i]) == len && memcmp(word, words[i], len) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * A pattern that fits a readable name and the mangled one: the words of what is qualified, in their
+ * order. Returns false, and adds nothing, if it has an operator, an argument list of a template or
+ * the like, of which one cannot tell how it is mangled.
+ */
+static bool add_words(struct text *text, const char *name)
+{
+	const char *last = NULL;
+	size_t last_len = 0, len = strcspn(name, "(");
+	if (len == 0 || len > NAME_BYTES_MAX || strstr(name, "operator") ||
+		strspn(name, IDENTIFIER ":~") < len)
+		return false;
+	size_t before = text->len;
+	for (size_t at = 0; at < len;) {
+		size_t word = strcspn(name + at, ":~(");
+		word = min(word, len - at);
+		bool is_same = last && last_len == word && !memcmp(last, name + at, word);
+		if (word && !is_same && !is_abbreviated(name + at, word)) {
+			text_add_char(text, '*');
+			text_printf(text, "%.*s", (int)word, name + at);
+		}
+		last = word ? name + at : last;
+		last_len = word ? word : last_len;
+		at += word + 1;
+	}
+	if (text->len == before)
+		return false;
+	text_add_char(text, '*');
+	return true;
+}
+
+static bool is_demangled(const struct suppress_frame *frame)
+{
+	const char *name = frame->function ? frame->function : frame->demangled;
+	return !frame->managed && !frame->pattern && !frame->inlined && name &&
+	       is_readable_form(name);
+}
+
+static void add_function(
+	struct text *text, const struct suppress_frame *frame, const char *function)
+{
+	if (!is_demangled(frame) || !add_words(text, function))
+		add_pattern(text, function);
+}
+
 static void suppress_write_add_frame(struct text *text, const struct suppress_frame *frame)
 {
 	const char *function = frame->function ? frame->function : frame->demangled;
@@ -36,7 +108,7 @@ static void suppress_write_add_frame(struct text *text, const struct suppress_fr
 	if (frame->pattern)
 		text_add(text, frame->pattern);
 	else if (function && *function)
-		add_pattern(text, function);
+		add_function(text, frame, function);
 	else if (frame->object && *frame->object)
 		add_pattern(text, frame->object);
 	else
@@ -48,6 +120,11 @@ static void suppress_write_add_frame(struct text *text, const struct suppress_fr
 static void suppress_write_stack(
 	struct text *text, const struct suppress_frame *frames, size_t count)
 {
+	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++)
+		if (is_demangled(&frames[i])) {
+			text_add(text, demangled_note);
+			break;
+		}
 	for (size_t i = 0; i < count && i < SUPPRESS_WRITTEN_FRAMES_MAX; i++) {
 		suppress_write_add_frame(text, &frames[i]);
 		/* Who calls main() is nothing that a program decides; nor does Valgrind write it.

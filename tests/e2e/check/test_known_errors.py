@@ -109,6 +109,31 @@ def written(folder):
         hw.need(not left, f"left in Valgrind: {left}")
 
 
+QUALIFIED = """#include <cstdlib>
+namespace shop { struct Cart { __attribute__((noinline)) int spoil(int); }; }
+int shop::Cart::spoil(int n) { volatile char *p = (char *)malloc(n); free((void *)p); return p[3]; }
+int main() { shop::Cart cart; return cart.spoil(40) & 0; }
+"""
+
+
+@TESTS.test
+def written_qualified(folder):
+    """An entry for a qualified C++ function from memcheck's file fits it here and in Valgrind"""
+    source, program = folder / "q.cc", folder / "q"
+    source.write_text(QUALIFIED)
+    built = hw.run(["g++", "-g", "-O0", "-o", str(program), str(source)])
+    hw.need(built.status == 0, str(built))
+    file = valgrind(folder, "all", program)
+    hw.need(kinds_shown(file) == ["InvalidRead"], f"{kinds_shown(file)}")
+    ended = hw.heapwise("report", "--view", "errors", "--gen-suppressions=yes", file)
+    hw.need("fun:*shop*Cart*spoil*\n" in ended.text and "only demangled names" in ended.text, ended.text)
+    own = folder / "own.supp"
+    own.write_text("".join(re.findall(r"^\{\n.*?^\}\n", ended.text, re.MULTILINE | re.DOTALL)))
+    hw.need(not kinds_shown(file, "--suppressions", own), "left here")
+    left = errors_of(valgrind(folder, "left", program, options=[f"--suppressions={own}"]))
+    hw.need(not left, f"left in Valgrind: {left}")
+
+
 @TESTS.test
 def mixed(folder):
     """A file with entries for leaks and errors, of Valgrind's, LSan's and ASan's form, works in both verbs"""
