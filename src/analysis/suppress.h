@@ -2,8 +2,8 @@
 /*
  * Suppressions: known leaks and errors that the user does not want to see. They are read from files
  * as Valgrind has them (its manual, "Suppressing errors"; entries of Memcheck are used, others
- * passed over) and from lines `leak:PATTERN` and `interceptor_via_fun:PATTERN` as LeakSanitizer and
- * AddressSanitizer have them, all also in one file.
+ * passed over) and from lines such as `leak:PATTERN` and `interceptor_via_fun:PATTERN` as
+ * LeakSanitizer and AddressSanitizer have them, all also in one file.
  *
  *	suppressions_create(&set);
  *	suppressions_parse(set, "my.supp", text, len);       each file, in the order that counts
@@ -134,6 +134,8 @@ struct suppress_error {
 	const char *extra; /* "write(buf)"; NULL: there is none */
 	const struct suppress_frame *frames; /* where it was made, innermost first */
 	size_t count;
+	const char *call; /* the function of libc that made the access for the program, "memcpy";
+			     NULL: none did. Entries of AddressSanitizer's form fit no others */
 };
 
 struct suppressions;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
 
 static const struct error_word {
@@ -170,19 +171,54 @@ static bool has_any_prefix(const char *name, const char *const *prefixes, size_t
 	return false;
 }
 
-bool error_facts_in_call(const struct program_error *error, const char *function)
+/* Whether functions of a file are libc's, or stand for them; of no known file: they may be. */
+static bool is_of_libc(const char *object)
 {
-	/* Families of the functions that sanitizer_common_interceptors.inc wraps. */
+	static const char *const files[] = {
+		"libc.so", "libc-", "libpthread", "vgpreload_", "libheapwise-"};
+	const char *slash = object ? strrchr(object, '/') : NULL;
+	return !object || has_any_prefix(slash ? slash + 1 : object, files, ARRAY_SIZE(files));
+}
+
+/* Families of the functions that sanitizer_common_interceptors.inc wraps. */
+static bool is_intercepted(const char *function)
+{
 	static const char *const families[] = {"mem", "str", "wcs", "wmem", "bcmp", "bzero", "read",
 		"pread", "write", "pwrite", "recv", "send", "fread", "fwrite", "printf", "fprintf",
 		"sprintf", "snprintf", "vprintf", "vfprintf", "vsprintf", "vsnprintf", "scanf",
 		"fscanf", "sscanf", "puts", "fputs", "atoi", "atol", "index", "rindex", "stpcpy",
 		"stpncpy"};
-	uint64_t kinds = error_facts_kinds(error);
-	if (kinds & (SUPPRESS_BIT(SUPPRESS_OVERLAP) | SUPPRESS_BIT(SUPPRESS_PARAM)))
-		return true;
-	if (!(kinds & SUPPRESS_ADDR_ALL) || !function)
-		return false;
 	function += strspn(function, "_");
 	return has_any_prefix(function, families, ARRAY_SIZE(families));
+}
+
+/* "write(buf)": write; "socketcall.sendto(msg)": sendto */
+static void add_system_call(const struct program_error *error, struct text *ret)
+{
+	_cleanup_(text_deinit) struct text extra;
+	text_init(&extra);
+	error_facts_add_extra(error, &extra);
+	const char *name = extra.data ? extra.data : "";
+	size_t len = strcspn(name, "(");
+	const char *dot = memrchr(name, '.', len);
+	if (dot) {
+		len -= (size_t)(dot + 1 - name);
+		name = dot + 1;
+	}
+	text_add_n(ret, name, len);
+	ret->failed |= extra.failed;
+}
+
+void error_facts_add_call(
+	const struct program_error *error, const struct suppress_frame *top, struct text *ret)
+{
+	uint64_t kinds = error_facts_kinds(error);
+	const char *function = top->demangled ? top->demangled : top->function;
+	if (kinds & SUPPRESS_BIT(SUPPRESS_OVERLAP))
+		add_called(error->what, ret);
+	else if (kinds & SUPPRESS_BIT(SUPPRESS_PARAM))
+		add_system_call(error, ret);
+	else if (kinds & SUPPRESS_ADDR_ALL && function && is_of_libc(top->object) &&
+		 is_intercepted(function))
+		text_add(ret, function);
 }

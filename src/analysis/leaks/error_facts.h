@@ -22,8 +22,12 @@ void error_facts_add_extra(const struct program_error *error, struct text *ret);
 bool error_facts_called(
 	const struct program_error *error, struct text *name, struct suppress_frame *ret);
 
-/* Returns whether AddressSanitizer would see the error in a function of libc that it intercepts:
- * `function` is the innermost one of its stack, NULL if that is unknown. */
-bool error_facts_in_call(const struct program_error *error, const char *function);
+/*
+ * Adds the name of the function of libc in which AddressSanitizer would see the error, as it
+ * intercepts it ("memcpy"); nothing if it would see none. `top` is the innermost frame of the stack
+ * that suppressions are compared with.
+ */
+void error_facts_add_call(
+	const struct program_error *error, const struct suppress_frame *top, struct text *ret);
 
 #endif

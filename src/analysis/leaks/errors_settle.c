@@ -79,9 +79,10 @@ static struct error *find_frames(struct resolver *resolver, const struct model *
 static struct error *find_suppression(
 	struct settling *settling, const struct program_error *error, uint32_t *ret)
 {
-	_cleanup_(text_deinit) struct text extra, name;
+	_cleanup_(text_deinit) struct text extra, name, call;
 	text_init(&extra);
 	text_init(&name);
+	text_init(&call);
 	error_facts_add_extra(error, &extra);
 	*ret = SUPPRESS_NONE;
 	struct error *failed = find_frames(settling->resolver, settling->model, error, &name,
@@ -95,9 +96,10 @@ static struct error *find_suppression(
 		.count = frames->len};
 	if (failed || !frames->len)
 		return failed;
-	const struct suppress_frame *top = &frames->data[0];
-	if (error_facts_in_call(error, top->demangled ? top->demangled : top->function))
-		asked.kinds |= SUPPRESS_BIT(SUPPRESS_IN_CALL);
+	error_facts_add_call(error, &frames->data[0], &call);
+	if (call.failed)
+		return error_no_memory();
+	asked.call = call.len ? call.data : NULL;
 	return suppressions_match_error(settling->set, &asked, ret);
 }
 

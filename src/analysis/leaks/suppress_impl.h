@@ -52,6 +52,7 @@ struct suppress_entry {
 	struct suppression shown;
 	uint32_t first, count; /* lines */
 	bool of_any_frame;     /* LSan: its one line may fit any frame */
+	bool of_call;          /* ASan: its one line is for the function of libc that was called */
 };
 
 /* A pattern that has to be tried, with what decides quickly. */
@@ -110,6 +111,7 @@ struct suppressions {
 	struct suppress_run_vec runs; /* these three: of the current stack */
 	struct suppress_seen_vec seen;
 	struct suppress_seen_vec physical; /* without inlined frames */
+	struct suppress_run call; /* of the name of the function of libc that was called, if any */
 };
 
 /* Finds the pattern's number, a new one or that of an equal one. The text is copied. */

@@ -420,8 +420,12 @@ static bool stack_fits(const struct suppressions *set, const struct suppress_ent
 static bool entry_fits(struct suppressions *set, const struct suppress_entry *entry)
 {
 	set->effort.entries_tried++;
+	const struct suppress_line *first = &set->lines.data[entry->first];
+	if (entry->of_call)
+		return set->patterns.data[first->pattern].everything ||
+		       run_has(set, set->call, first->pattern);
 	if (entry->of_any_frame)
-		return any_frame_fits(set, set->lines.data[entry->first]);
+		return any_frame_fits(set, *first);
 	return stack_fits(set, entry, &set->seen) ||
 	       (set->physical.len != set->seen.len && stack_fits(set, entry, &set->physical));
 }
@@ -431,6 +435,7 @@ struct search {
 	struct suppressions *set;
 	uint64_t kinds;
 	const char *extra;
+	const char *call;
 	uint32_t best;
 };
 
@@ -483,10 +488,14 @@ static struct error *suppress_match_search(
 	struct error *error = set->entries.len ? suppress_match_prepare(set) : NULL;
 	if (!error && set->entries.len)
 		error = see_stack(set, frames, count);
+	set->call = (struct suppress_run){0};
+	if (!error && set->entries.len && search->call)
+		error = run_of_name(set, WHAT_FUNCTION, search->call, &set->call);
 	if (error)
 		return error;
 	if (set->entries.len) {
 		number_stack(set);
+		try_run(search, set->call);
 		for (size_t i = 0; i < set->runs.len; i++)
 			try_run(search, set->runs.data[i]);
 		for (size_t i = 0; i < set->seen.len; i++) {
@@ -512,8 +521,10 @@ struct error *suppressions_match_error(
 	struct suppressions *set, const struct suppress_error *error, uint32_t *ret_id)
 {
 	struct search search = {.set = set,
-		.kinds = error->kinds & ~(uint64_t)SUPPRESS_KINDS_ALL,
+		.kinds = (error->kinds & ~(uint64_t)SUPPRESS_KINDS_ALL) |
+			 (error->call ? SUPPRESS_BIT(SUPPRESS_IN_CALL) : 0),
 		.extra = error->extra,
+		.call = error->call,
 		.best = SUPPRESS_NONE};
 	return suppress_match_search(&search, error->frames, error->count, ret_id);
 }

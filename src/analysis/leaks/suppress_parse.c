@@ -238,13 +238,46 @@ static const struct suppress_lsan_type {
 	const char *beginning;
 	uint64_t kinds; /* none: of an error that is not looked for here */
 	enum suppress_what what;
+	bool of_call;
 } lsan_types[] = {
-	{"leak:", SUPPRESS_KINDS_ALL, WHAT_ANY},
-	{"interceptor_via_fun:", SUPPRESS_BIT(SUPPRESS_IN_CALL), WHAT_FUNCTION},
-	{"interceptor_via_lib:", SUPPRESS_BIT(SUPPRESS_IN_CALL), WHAT_OBJECT},
-	{"alloc_dealloc_mismatch:", SUPPRESS_BIT(SUPPRESS_MISMATCH), WHAT_ANY},
-	{"odr_violation:", 0, WHAT_ANY},
+	{"leak:", SUPPRESS_KINDS_ALL, WHAT_ANY, false},
+	{"interceptor_name:", SUPPRESS_BIT(SUPPRESS_IN_CALL), WHAT_FUNCTION, true},
+	{"interceptor_via_fun:", SUPPRESS_BIT(SUPPRESS_IN_CALL), WHAT_FUNCTION, false},
+	{"interceptor_via_lib:", SUPPRESS_BIT(SUPPRESS_IN_CALL), WHAT_OBJECT, false},
+	{"alloc_dealloc_mismatch:", SUPPRESS_BIT(SUPPRESS_MISMATCH), WHAT_ANY, false},
+	{"odr_violation:", 0, WHAT_ANY, false},
 };
+
+/*
+ * Types of the other sanitizers (tsan_suppressions.cpp; names of checks in ubsan_checks.inc), which
+ * AddressSanitizer and LeakSanitizer refuse, too.
+ */
+static const struct foreign_types {
+	const char *sanitizer;
+	const char *types[28];
+} foreign_types[] = {
+	{"ThreadSanitizer", {"race:", "race_top:", "mutex:", "thread:", "signal:",
+				    "called_from_lib:", "deadlock:"}},
+	{"UndefinedBehaviorSanitizer",
+		{"undefined:", "null:", "alignment:", "object-size:", "bool:", "enum:", "bounds:",
+			"float-cast-overflow:", "float-divide-by-zero:", "integer-divide-by-zero:",
+			"signed-integer-overflow:", "unsigned-integer-overflow:", "shift:",
+			"shift-base:", "shift-exponent:", "unreachable:", "return:", "vla-bound:",
+			"function:", "returns-nonnull-attribute:", "nonnull-attribute:", "vptr:",
+			"vptr_check:", "pointer-overflow:", "builtin:", "implicit-conversion:",
+			"nullability:", "integer:"}},
+};
+
+/* The sanitizer whose suppression a line is, and not one of heapwise's; NULL: of none. */
+static const char *find_foreign(struct slice line)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_types); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(foreign_types[i].types); k++)
+			if (foreign_types[i].types[k] &&
+				after(line, foreign_types[i].types[k]).data)
+				return foreign_types[i].sanitizer;
+	return NULL;
+}
 
 static const struct suppress_lsan_type *find_lsan_type(struct slice line)
 {
@@ -264,7 +297,8 @@ static struct error *parse_lsan(struct parser *parser, const struct suppress_lsa
 	struct suppress_entry entry = {
 		.shown = {.line = parser->line_number, .kinds = type->kinds},
 		.first = (uint32_t)parser->set->lines.len,
-		.of_any_frame = true,
+		.of_any_frame = !type->of_call,
+		.of_call = type->of_call,
 	};
 	if (pattern.len == 0)
 		return malformed(parser,
@@ -310,9 +344,16 @@ static struct error *parse_item(struct parser *parser)
 		return malformed(parser,
 			"'%s': '{' must be alone on its line; put the rest on the next line",
 			suppress_quote(parser->line).text);
+	const char *sanitizer = find_foreign(parser->line);
+	if (sanitizer)
+		return malformed(parser,
+			"'%s' is a suppression of %s, whose errors are not looked for here; remove "
+			"the line",
+			suppress_quote(parser->line).text, sanitizer);
 	return malformed(parser,
 		"invalid suppression '%s'; expected an entry in '{' and '}' as for Valgrind, "
-		"leak:PATTERN, interceptor_via_fun:PATTERN or interceptor_via_lib:PATTERN",
+		"leak:PATTERN, or interceptor_name:, interceptor_via_fun:, interceptor_via_lib: or "
+		"alloc_dealloc_mismatch: with a pattern",
 		suppress_quote(parser->line).text);
 }
 

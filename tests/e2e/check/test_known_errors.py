@@ -157,6 +157,41 @@ def mixed(folder):
     hw.need(entries["passed_over"] == 2, f"{entries}")
 
 
+# Each of AddressSanitizer's and LeakSanitizer's forms, and a twin that fits nothing.
+ASAN_FORMS = (
+    ("interceptor_name:^strlen$", "interceptor_name:^trlen$", "length"), ("interceptor_name:str*n", "interceptor_name:length", "length"),
+    ("interceptor_via_fun:^length$", "interceptor_via_fun:^read4$", "length"), ("interceptor_via_fun:eng*h", "interceptor_via_fun:lengths", "length"),
+    ("interceptor_via_lib:engine_errors$", "interceptor_via_lib:^engine_errors", "length"),
+    ("interceptor_name:^strcpy", "interceptor_name:strncpy", "overlap"), ("interceptor_name:write$", "interceptor_name:^rite", "param"))
+
+
+@TESTS.test
+def sanitizers_forms(folder):
+    """Each of AddressSanitizer's forms leaves out what it fits, and its twin nothing: natively and of memcheck's file"""
+    known = folder / "known.supp"
+    file = valgrind(folder, "all", BAD, "read4", *sorted({word for *_, word in ASAN_FORMS}))
+    every = kinds_shown(file)
+    for fits, twin, word in ASAN_FORMS:
+        known.write_text(f"# known\n\n{twin}\nodr_violation:{word}\n")
+        hw.need(kinds_shown(file, "--suppressions", known) == every, f"{twin} fits")
+        known.write_text(f"# known\n  {fits}\n")
+        left = kinds_shown(file, "--suppressions", known)
+        count = 3 if "via_lib" in fits else 1  # the program itself is in all three stacks
+        hw.need(len(left) == len(every) - count, f"{fits}: {left}")
+        row = [row for row in shown(file, "--suppressions", known)["suppressions"] if row["from"]]
+        hw.need([one["count"] for one in row] == [count], f"{row}")
+        if word == "length":
+            for line, errors in ((fits, 0), (twin, 1)):
+                known.write_text(line + "\n")
+                ended = hw.heapwise("check", "--full", "--error-exitcode=9", "--suppressions", known, "--", BAD, word)
+                hw.need(ended.status == 9 * errors, f"{line}: {ended}")
+    known.write_text("interceptor_via_fun:read4\ninterceptor_name:read4\n")
+    hw.need(kinds_shown(file, "--suppressions", known) == every, "an access of the program's own function read4 is no call")
+    known.write_text("leak:x\nrace:read4\n")
+    ended = hw.heapwise("report", "--view", "errors", "--suppressions", known, file)
+    hw.need(ended.status not in (0, 1) and "known.supp:2: 'race:read4' is a suppression of ThreadSanitizer" in ended.errors, str(ended))
+
+
 @TESTS.test
 def wrong_files(folder):
     """Files that can't be read, or have mistakes, and options where they have no effect are refused"""

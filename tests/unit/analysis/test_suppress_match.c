@@ -118,6 +118,58 @@ CASE(errors, "an entry for errors holds for its kind, size and line alone, and n
 	CHECK_U64(suppressions_get(set, 0)->errors, 0);
 }
 
+/* Whether a line of AddressSanitizer's form fits a read by `call`, called by main() in
+ * app::Table::read(). */
+static bool asan_fits(const char *line, const char *call)
+{
+	_cleanup_(suppressions_cleanup) struct suppressions *set = set_of(line);
+	const struct suppress_frame stack[] = {{.function = call ? call : "get"},
+		{.demangled = "app::Table::read(int) const", .object = "/usr/lib/libtable.so.2"},
+		{.function = "main", .object = "/usr/bin/app"}};
+	const struct suppress_error error = {.kinds = SUPPRESS_BIT(SUPPRESS_ADDR4),
+		.frames = stack,
+		.count = ARRAY_SIZE(stack),
+		.call = call};
+	uint32_t id = 12345;
+	CHECK_OK(suppressions_match_error(set, &error, &id));
+	return id == 0;
+}
+
+CASE(asan, "each form of AddressSanitizer's fits errors of libc's functions, and their twins not")
+{
+	static const struct asan_form {
+		const char *line;
+		bool fits;
+	} forms[] = {
+		{"interceptor_name:memcpy", true},
+		{"interceptor_name:emc", true},
+		{"interceptor_name:^mem*y$", true},
+		{"interceptor_name:*", true},
+		{"interceptor_name:^emc", false},
+		{"interceptor_name:memc$", false},
+		{"interceptor_name:main", false},
+		{"interceptor_name:memmove", false},
+		{"interceptor_via_fun:^app::Table::read", true},
+		{"interceptor_via_fun:Table*read", true},
+		{"interceptor_via_fun:main$", true},
+		{"interceptor_via_fun:^Table::read", false},
+		{"interceptor_via_fun:libtable", false},
+		{"interceptor_via_fun:read$Table", false},
+		{"interceptor_via_lib:libtable.so", true},
+		{"interceptor_via_lib:^/usr/lib/*.so.2$", true},
+		{"interceptor_via_lib:libtable.so$", false},
+		{"interceptor_via_lib:Table", false},
+		{"odr_violation:memcpy", false},
+		{"alloc_dealloc_mismatch:main", false},
+		{"leak:main", false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		bool fits = asan_fits(forms[i].line, "memcpy");
+		CHECK_STR(fits == forms[i].fits ? "right" : forms[i].line, "right");
+		CHECK(!asan_fits(forms[i].line, NULL)); /* the program's own access */
+	}
+}
+
 CASE(mangled,
 	"a mangled name holds for the name that it stands for, whose mangled form is not known")
 {

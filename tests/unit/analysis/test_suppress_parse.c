@@ -134,8 +134,11 @@ CASE(takes_asan, "lines of ASan's form are taken")
 	CHECK_OK(parse(set, "interceptor_via_fun:^parse_*\n"
 			    "interceptor_via_lib:libx.so\n"
 			    "alloc_dealloc_mismatch:make\n"
-			    "leak:x\n"));
-	CHECK_U64(suppressions_count(set), 4);
+			    "leak:x\n"
+			    "# a comment, and a blank line\n\n"
+			    "  interceptor_name:^mem$\n"));
+	CHECK_U64(suppressions_count(set), 5);
+	check_entry(set, 4, "^mem$", 7, SUPPRESS_BIT(SUPPRESS_IN_CALL));
 	check_entry(set, 0, "^parse_*", 1, SUPPRESS_BIT(SUPPRESS_IN_CALL));
 	check_entry(set, 1, "libx.so", 2, SUPPRESS_BIT(SUPPRESS_IN_CALL));
 	check_entry(set, 2, "make", 3, SUPPRESS_BIT(SUPPRESS_MISMATCH));
@@ -158,7 +161,10 @@ static const struct refusal {
 } refusals[] = {
 	{"hello\n", "x.supp:1: invalid suppression 'hello'; expected an entry"},
 	{"\n\n{ x\n}\n", "x.supp:3: '{ x': '{' must be alone on its line"},
-	{"race:foo\n", "x.supp:1: invalid suppression 'race:foo'"},
+	{"race:foo\n", "x.supp:1: 'race:foo' is a suppression of ThreadSanitizer, whose errors"},
+	{"leak:a\n#b\nvptr:foo\n", "x.supp:3: 'vptr:foo' is a suppression of Undefined"},
+	{"interceptor_names:a\n", "x.supp:1: invalid suppression 'interceptor_names:a'"},
+	{"interceptor_name:\n", "x.supp:1: 'interceptor_name:' without a pattern would match"},
 	{"{\n}\n", "x.supp:2: the entry is empty"},
 	{"{\n", "x.supp:1: the file ends inside the entry that begins on line 1; add a name"},
 	{"{\na\n", "x.supp:2: the file ends inside the entry that begins on line 1; add Memch"},
@@ -197,7 +203,6 @@ static const struct refusal {
 	{"interceptor_via_fun:\n", "x.supp:1: 'interceptor_via_fun:' without a pattern would match "
 				   "every error"},
 	{"odr_violation:\n", "x.supp:1: 'odr_violation:' without a pattern"},
-	{"race:x\n", "x.supp:1: invalid suppression 'race:x'"},
 	{"{\na\nMemcheck:FishyValue\n...\nfun:x\n}\n",
 		"x.supp:4: Memcheck:FishyValue needs an extra line"},
 	{"{\na\nMemcheck:Addr3\nfun:a\n}\n", "x.supp:3: unknown Memcheck error kind 'Addr3'"},

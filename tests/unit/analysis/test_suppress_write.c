@@ -34,10 +34,11 @@ CASE(errors, "an entry for an error looks as Valgrind writes it, and holds for t
 	const struct suppress_frame frames[] = {{.function = "get"}, {.object = "/lib/x.so"},
 		{.function = "main"}, {.function = "_start"}};
 	const struct suppress_error errors[] = {
-		{SUPPRESS_BIT(SUPPRESS_ADDR16), NULL, frames, ARRAY_SIZE(frames)},
-		{SUPPRESS_BIT(SUPPRESS_PARAM), "write(buf)", frames, ARRAY_SIZE(frames)},
-		{SUPPRESS_ADDR_ALL, NULL, frames, ARRAY_SIZE(frames)},
-		{SUPPRESS_BIT(SUPPRESS_FREE) | SUPPRESS_BIT(SUPPRESS_MISMATCH), NULL, frames, 1},
+		{SUPPRESS_BIT(SUPPRESS_ADDR16), NULL, frames, ARRAY_SIZE(frames), NULL},
+		{SUPPRESS_BIT(SUPPRESS_PARAM), "write(buf)", frames, ARRAY_SIZE(frames), NULL},
+		{SUPPRESS_ADDR_ALL, NULL, frames, ARRAY_SIZE(frames), NULL},
+		{SUPPRESS_BIT(SUPPRESS_FREE) | SUPPRESS_BIT(SUPPRESS_MISMATCH), NULL, frames, 1,
+			NULL},
 	};
 	static const char *const kinds[] = {
 		"Addr16\n", "Param\n   write(buf)\n", "Addr1\n", "Free\n"};
@@ -62,8 +63,10 @@ CASE(errors, "an entry for an error looks as Valgrind writes it, and holds for t
 		CHECK_STR(text.data,
 			"used_suppression:      7 <insert_a_suppression_name_here> written:2\n");
 	}
-	const struct suppress_error nameless = {SUPPRESS_BIT(SUPPRESS_IN_CALL), NULL, frames, 1};
-	const struct suppress_error stackless = {SUPPRESS_BIT(SUPPRESS_COND), NULL, frames, 0};
+	const struct suppress_error nameless = {
+		SUPPRESS_BIT(SUPPRESS_IN_CALL), NULL, frames, 1, NULL};
+	const struct suppress_error stackless = {
+		SUPPRESS_BIT(SUPPRESS_COND), NULL, frames, 0, NULL};
 	_cleanup_(text_deinit) struct text none;
 	text_init(&none);
 	suppress_write_error(&none, &nameless);
