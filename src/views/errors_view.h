@@ -16,6 +16,8 @@ struct errors_view_options {
 	bool all_frames;         /* of libc and of the recorder too */
 	bool write_suppressions; /* as text: an entry for each, after it */
 	const char *process;     /* "sort (1234)", added to each heading; NULL: nothing is */
+	bool recording_moves;    /* as JSON: the model's file is not where it will be: */
+	const char *recording;   /* where that is; NULL: it is not kept */
 };
 
 /* Adds the errors of a model from `first` on, each as a paragraph, to *out. */

@@ -314,10 +314,6 @@ static struct error *check_options_form(struct check_options *options)
 		return error_create(ERROR_USAGE,
 			"--format csv is not for check: keep a recording with --output FILE, and "
 			"use 'heapwise report --view errors --csv FILE'");
-	if (options->errors.form == ERROR_FORM_JSON && options->valgrind)
-		return error_create(ERROR_USAGE,
-			"--format json is not for --engine=valgrind: keep its document with "
-			"--output FILE, and use 'heapwise report --view errors --json FILE'");
 	if (check_options_wants_document(options) && options->json)
 		return error_create(ERROR_USAGE, "--format %s excludes --json", name);
 	options->json |= options->errors.form == ERROR_FORM_JSON;

@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "base/vec.h"
+#include "cli/check/check_printer.h"
 #include "cli/check/error_document.h"
 #include "cli/check/kind_sums.h"
 #include "cli/setup/context.h"
@@ -53,8 +54,9 @@ struct engine_errors {
 	struct engine_errors_options own;
 	struct engine_files files;
 	struct kind_sums kinds;
-	uint64_t errors, leaks, suppressed;
-	pid_t first; /* the program's own process */
+	uint64_t errors, leaks, suppressed, undecided;
+	pid_t first;            /* the program's own process */
+	struct text leaks_text; /* with json: shown after the last line */
 };
 
 static uint64_t monotonic_ns(void)
@@ -96,6 +98,7 @@ struct error *engine_errors_create(
 	if (!errors)
 		return error_no_memory();
 	errors->own = *options;
+	text_init(&errors->leaks_text);
 	errors->options = &errors->own;
 	struct error *error = engine_errors_read_suppressions(errors, &set);
 	if (!error)
@@ -112,6 +115,7 @@ void engine_errors_destroy(struct engine_errors *errors)
 	if (!errors)
 		return;
 	kind_sums_free(&errors->kinds);
+	text_deinit(&errors->leaks_text);
 	engine_files_deinit(&errors->files);
 	free(errors);
 }
@@ -161,6 +165,37 @@ static void add_process(const struct model *model, const struct engine_file *fil
 	text_printf(out, " (%d)", (int)file->pid);
 }
 
+/* Adds the name of the file that is kept of a process. */
+static void add_output(const struct engine_errors *errors, pid_t pid, struct text *out)
+{
+	text_add(out, errors->options->output);
+	if (pid != errors->first)
+		text_printf(out, ".%d", (int)pid);
+}
+
+/* Adds errors from the first new one on as a line. */
+static struct error *add_line(const struct engine_errors *errors, const struct model *model,
+	const struct engine_file *file, struct text *out)
+{
+	_cleanup_(text_deinit) struct text document, output;
+	text_init(&document);
+	text_init(&output);
+	if (errors->options->output)
+		add_output(errors, file->pid, &output);
+	if (output.failed)
+		return error_no_memory();
+	const struct errors_view_options shown = {
+		.first = file->shown, .recording_moves = true, .recording = output.data};
+	const struct sink sink = {text_write, &document};
+	struct error *error = errors_view_json(model, &shown, &sink);
+	if (error)
+		return error;
+	if (document.failed)
+		return error_no_memory();
+	check_line_add(&document, out);
+	return NULL;
+}
+
 /* Shows the errors of a file that are new. */
 static struct error *engine_errors_show(
 	struct engine_errors *errors, const struct model *model, struct engine_file *file)
@@ -176,8 +211,9 @@ static struct error *engine_errors_show(
 	const struct errors_view_options shown = {.first = file->shown,
 		.write_suppressions = errors->options->gen_suppressions,
 		.process = file->pid == errors->first ? NULL : process.data};
-	struct error *error =
-		process.failed ? error_no_memory() : errors_view_add(model, &shown, &text);
+	struct error *error = process.failed          ? error_no_memory()
+			      : errors->options->json ? add_line(errors, model, file, &text)
+						      : errors_view_add(model, &shown, &text);
 	if (error)
 		return error;
 	file->shown = count;
@@ -300,12 +336,14 @@ static struct error *show_leaks(struct engine_errors *errors, const struct model
 	const struct sink sink = {text_write, &text};
 	error = leaks_view_write(model, &view, &sink, &outcome);
 	errors->leaks += outcome.errors;
-	return error ? error : engine_errors_write(errors, &text);
+	if (error || !errors->options->json)
+		return error ? error : engine_errors_write(errors, &text);
+	text_add_n(&errors->leaks_text, text.data ? text.data : "", text.len);
+	return text.failed || errors->leaks_text.failed ? error_no_memory() : NULL;
 }
 
 /* Puts a process's file where the user wants it. */
-static struct error *keep_file(
-	const struct engine_errors *errors, const struct engine_file *file, bool is_first)
+static struct error *keep_file(const struct engine_errors *errors, const struct engine_file *file)
 {
 	char path[PATH_MAX];
 	_cleanup_(text_deinit) struct text to;
@@ -313,9 +351,7 @@ static struct error *keep_file(
 	_cleanup_(output_file_cleanup) struct output_file output = OUTPUT_FILE_NONE;
 	size_t len;
 	text_init(&to);
-	text_add(&to, errors->options->output);
-	if (!is_first)
-		text_printf(&to, ".%d", (int)file->pid);
+	add_output(errors, file->pid, &to);
 	if (to.failed)
 		return error_no_memory();
 	engine_file_path(errors, file->pid, path);
@@ -332,7 +368,7 @@ static struct error *keep_file(
 	return error;
 }
 
-static struct error *end_file(struct engine_errors *errors, struct engine_file *file, bool is_first)
+static struct error *end_file(struct engine_errors *errors, struct engine_file *file)
 {
 	_cleanup_(model_cleanup) struct model *model = NULL;
 	struct error *error = engine_errors_open(errors, file, true, &model);
@@ -341,10 +377,11 @@ static struct error *end_file(struct engine_errors *errors, struct engine_file *
 	if (!error && errors->options->leaks && model_leak_search(model))
 		error = show_leaks(errors, model);
 	const char *doubt = error ? NULL : evidence_of_checks(model);
+	errors->undecided += doubt != NULL;
 	if (doubt)
 		message("process %d: %s", (int)file->pid, doubt);
 	if (!error && errors->options->output)
-		error = keep_file(errors, file, is_first);
+		error = keep_file(errors, file);
 	return error;
 }
 
@@ -410,13 +447,38 @@ static struct error *write_document(const struct engine_errors *errors)
 	return error_document_write(&document, paths, errors->files.len);
 }
 
+/* What the errors come to, and after it leaks, which are text. */
+static struct error *write_last_line(const struct engine_errors *errors)
+{
+	_cleanup_(text_deinit) struct text document, line;
+	text_init(&document);
+	text_init(&line);
+	const struct sink sink = {text_write, &document};
+	const struct errors_view_end end = {.errors = kind_sums_times(&errors->kinds),
+		.different = errors->errors,
+		.suppressed = errors->suppressed,
+		.processes = errors->files.len,
+		.undecided = errors->undecided,
+		.ended = errors->options->first && errors->errors};
+	struct error *error = errors_view_json_end(&end, NULL, &sink);
+	if (!error && document.failed)
+		error = error_no_memory();
+	if (error)
+		return error;
+	check_line_add(&document, &line);
+	text_add_n(&line, errors->leaks_text.data ? errors->leaks_text.data : "",
+		errors->leaks_text.len);
+	return engine_errors_write(errors, &line);
+}
+
 struct error *engine_errors_end(struct engine_errors *errors)
 {
 	struct error *error = NULL;
 	for (size_t i = 0; i < errors->files.len && !error; i++)
-		error = end_file(
-			errors, &errors->files.data[i], errors->files.data[i].pid == errors->first);
-	if (!error && wants_document(errors))
+		error = end_file(errors, &errors->files.data[i]);
+	if (!error && errors->options->json)
+		error = write_last_line(errors);
+	else if (!error && wants_document(errors))
 		error = write_document(errors);
 	else if (!error && !errors->options->quiet)
 		describe_errors(errors);

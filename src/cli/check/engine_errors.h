@@ -24,6 +24,8 @@ struct engine_errors_options {
 	const char *const *suppressions;
 	size_t suppression_count;
 	bool gen_suppressions, leaks, quiet;
+	bool json;            /* errors, and what they come to, are lines: heapwise.check/1 */
+	bool first;           /* a process ends at its first error */
 	enum error_form form; /* beyond ERROR_FORM_CSV: one document at the end, nothing before */
 	int log;              /* where they are shown */
 };

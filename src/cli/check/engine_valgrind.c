@@ -358,6 +358,8 @@ static struct error *engine_prepare(struct engine *engine)
 		.suppression_count = request->suppression_count,
 		.gen_suppressions = request->gen_suppressions,
 		.form = request->form,
+		.json = request->json,
+		.first = request->first,
 		.leaks = strcmp(leak_check_of(request), "no") != 0,
 		.log = request->log,
 		.quiet = request->quiet};

@@ -31,6 +31,7 @@ struct check_engine_request {
 	const char *const *suppressions; /* files, in Valgrind's form for Valgrind itself */
 	size_t suppression_count;
 	bool gen_suppressions; /* an entry for each error */
+	bool json;             /* errors are lines: heapwise.check/1 */
 	enum error_form form;  /* beyond ERROR_FORM_CSV: one document at the end, nothing before */
 	int error_exitcode;    /* LEAK_NO_EXITCODE: none */
 	int log;               /* where errors are shown: a descriptor */

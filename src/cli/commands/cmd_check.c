@@ -322,6 +322,7 @@ static struct check_engine_request engine_request(const struct checking *c)
 		.suppression_count = options->leaks.suppressions.len,
 		.gen_suppressions = options->errors.gen_suppressions,
 		.form = options->errors.form,
+		.json = options->json,
 		.error_exitcode = options->leaks.error_exitcode,
 		.log = c->log,
 		.quiet = options->recording.quiet,
@@ -345,6 +346,7 @@ static bool check_again(const struct checking *c)
 {
 	struct check_engine_request request = engine_request(c);
 	request.output = NULL; /* names the first run's recording */
+	request.json = false;
 	request.returns = true;
 	message("running it again under Valgrind's memcheck, as --escalate says; what it finds is "
 		"what this second run does");

@@ -201,20 +201,27 @@ enum { PID, COMMAND, PATH };
 static const struct column process_columns[] = {
 	[PID] = NUMBER_OF(target, pid, "as the process sees itself"),
 	[COMMAND] = {"command", COLUMN_TEXT, .says = "the program; null: not known"},
-	[PATH] = {"recording", COLUMN_TEXT, .says = "its file, which is kept with `--output`"},
+	[PATH] = {"recording", COLUMN_TEXT,
+		.says = "its file, which is kept with `--output`; with `--engine=valgrind` "
+			"memcheck's XML, or null"},
 	COLUMNS_END};
+
+struct shown_process {
+	const struct model *model;
+	const char *recording; /* NULL: it is not kept */
+};
 
 static void process_cell(const void *context, size_t row, unsigned column, struct cell *ret)
 {
-	const struct model *model = context;
-	const struct target *target = model_target(model);
+	const struct shown_process *process = context;
+	const struct target *target = model_target(process->model);
 	(void)row;
 	if (column == PID)
 		table_member(&process_columns[PID], target, ret);
 	else if (column == COMMAND)
 		ret->text = target->command_len ? target->command[0] : NULL;
 	else
-		ret->text = model_recording(model)->path;
+		ret->text = process->recording;
 }
 
 static const struct table_type process_type = {.within = "process",
@@ -355,7 +362,9 @@ struct error *errors_view_json(const struct model *model, const struct errors_vi
 	if (error)
 		return error;
 	const struct errors_shown shown = {model, resolver, SIZE_MAX, true, false};
-	answer_record_of(answer, &process_type, model);
+	const struct shown_process process = {model,
+		options->recording_moves ? options->recording : model_recording(model)->path};
+	answer_record_of(answer, &process_type, &process);
 	errors_put_from(&shown, options->first, answer);
 	return document_end(answer);
 }

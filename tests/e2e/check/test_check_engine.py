@@ -195,5 +195,58 @@ def documents(folder):
     hw.need(sorted(result["ruleId"] for result in results) == ["InvalidFree", "InvalidRead"], str(results))
 
 
+def lines_of(text):
+    """The documents among the lines, and the other ones."""
+    lines = text.splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")], [line for line in lines if not line.startswith("{")]
+
+
+@TESTS.test
+def as_lines(folder):
+    """With --json memcheck's errors are lines as they come, of all processes, and the last line has what they come to"""
+    known = folder / "known.supp"
+    known.write_text("{\nknown\nMemcheck:Addr4\nfun:write4\n}\n")
+    for options in (["--json"], ["--format=json"]):
+        log = folder / "log"
+        ended = engine(*options, "-f", "-o", folder / "a.xml", "--suppressions", known, "--log-file", log, "--error-exitcode=9", "--",
+                       BAD, "cond", "write4", "free_twice", "child")
+        hw.need(ended.status == 9 and "no effect" not in ended.errors, str(ended))
+        documents, others = lines_of(log.read_text())
+        hw.need(not others and all(document["schema"] == "heapwise.check/1" for document in documents), f"{others}")
+        events = [document["event"] for document in documents]
+        hw.need(events.count("end") == 1 and events[-1] == "end" and set(events) == {"errors", "end"}, f"{events}")
+        found = {}
+        for document in documents[:-1]:
+            hw.need(Path(document["process"]["recording"]).exists() and document["process"]["command"] == str(BAD), f"{document['process']}")
+            found.setdefault(document["process"]["pid"], []).extend(error["kind"] for error in document["errors"])
+        hw.need(sorted(map(sorted, found.values())) == [["InvalidFree", "UninitCondition"], ["InvalidRead"]], f"{found}")
+        hw.need(documents[-1]["sums"] == {"errors": 3, "different": 3, "suppressed": 1, "processes": 2, "undecided": 0,
+                                          "ended_program": False}, f"{documents[-1]}")
+    documents, _ = lines_of(engine("--json", "--", BAD).errors)
+    hw.need([document["event"] for document in documents] == ["end"] and documents[0]["sums"]["errors"] == 0, f"{documents}")
+    documents, others = lines_of(engine("--json", "--errors=first", "--leak-check=full", "--", BAD, "leak", "read4").errors)
+    hw.need(documents[0]["process"]["recording"] is None and documents[-1]["sums"]["ended_program"], f"{documents}")
+    hw.need(any("leak" in line for line in others), f"{others}")
+
+
+@TESTS.test
+def lines_as_it_occurs(folder):
+    """A line with an error is there while the program goes on"""
+    hw.need_program("valgrind")
+    log = folder / "log"
+    command = subprocess.Popen([hw.HEAPWISE, *ENGINE, "--json", "--log-file", log, "--", BAD, "read4", "wait"], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=hw.clean_environment(), start_new_session=True)
+    try:
+        hw.wait_until(lambda: log.exists() and log.read_text().endswith("}\n"), "the line is there")
+        hw.need(command.poll() is None, "the command has ended")
+        documents, _ = lines_of(log.read_text())
+        hw.need([error["kind"] for error in documents[0]["errors"]] == ["InvalidRead"] and len(documents) == 1, f"{documents}")
+    finally:
+        command.stdin.close()
+        if command.poll() is None:
+            os.killpg(command.pid, signal.SIGKILL)
+        command.wait()
+
+
 if __name__ == "__main__":
     TESTS.main()
