@@ -100,6 +100,8 @@ bool step_end(const siginfo_t *info, ucontext_t *context)
 		uint64_t page = t->opened_pages[--t->opened];
 		if (!repeats)
 			slots_shut(page);
+		else
+			guard_limit_set(HW_CHECK_LIMIT_ERRORS);
 	}
 	t->traps--;
 	context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;

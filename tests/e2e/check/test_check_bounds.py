@@ -39,6 +39,23 @@ int main(void)
 	return 3;
 }
 """
+# Reads behind each of so many blocks, so often.
+OVER = """#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	long count = atol(argv[1]), times = atol(argv[2]);
+	volatile char **blocks = malloc((unsigned long)count * sizeof(*blocks));
+	volatile long sum = 0;
+	for (long i = 0; i < count; i++)
+		blocks[i] = malloc(32);
+	for (long i = 0; i < count; i++)
+		for (long k = 0; k < times; k++)
+			sum += blocks[i][32];
+	puts("done");
+	return argc != 3;
+}
+"""
 
 
 def build(folder):
@@ -56,6 +73,44 @@ def runs(folder):
     for option in ("--uninit=17", "--uninit-runs=5"):
         ended = hw.heapwise("check", option, "--", program, "1")
         hw.need(ended.status == 125 and "expected a number" in ended.errors, str(ended))
+
+
+@TESTS.test
+def steps(folder):
+    """Errors of more blocks, of one block or in all than pages are closed for again are said, fewer are not; none is lost"""
+    (folder / "over.c").write_text(OVER)
+    subprocess.run(["cc", "-O1", "-o", folder / "over", folder / "over.c"], check=True)
+    for count, times, limited in ((1000, 1, False), (1100, 1, True), (1, 200, False), (1, 300, True), (450, 200, False), (550, 200, True)):
+        ended = hw.heapwise("check", "--full", "--before=0", "--json", "--", folder / "over", str(count), str(times))
+        last = json.loads([line for line in ended.errors.splitlines() if line.startswith("{")][-1])
+        hw.need(ended.status == 0 and ended.text == "done\n" and last["sums"]["errors"] == count, f"{count} {times}: {last}")
+        hw.need(("errors" in last["coverage"]["limited_by"]) == limited, f"{count} {times}: {last}")
+
+
+# Copies so many bytes from behind a block, by one instruction.
+ROUNDS = """#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	static char to[4096];
+	char *block = malloc(32), *from = block + 32, *at = to;
+	unsigned long count = strtoul(argv[1], NULL, 10);
+	__asm__ volatile("rep movsb" : "+S"(from), "+D"(at), "+c"(count) : : "memory");
+	free(block);
+	return argc != 2;
+}
+"""
+
+
+@TESTS.test
+def rounds(folder):
+    """An instruction that repeats itself for longer than it is stepped over leaves a page accessible, and that is said"""
+    (folder / "rounds.c").write_text(ROUNDS)
+    subprocess.run(["cc", "-O1", "-o", folder / "rounds", folder / "rounds.c"], check=True)
+    for count, limited in ((100, False), (2000, True)):
+        ended = hw.heapwise("check", "--full", "--before=0", "--json", "--", folder / "rounds", str(count))
+        last = json.loads([line for line in ended.errors.splitlines() if line.startswith("{")][-1])
+        hw.need(ended.status == 0 and last["sums"]["errors"] == 1, f"{count}: {ended} {last}")
+        hw.need(("errors" in last["coverage"]["limited_by"]) == limited, f"{count}: {last}")
 
 
 @TESTS.test
