@@ -190,9 +190,14 @@ void backend_shut(uint64_t page)
 	protect_pages(page, 1, PROT_NONE);
 }
 
+bool backend_needs_refill(void)
+{
+	return chosen == HW_BACKEND_UFFD;
+}
+
 bool backend_refill(uint64_t page)
 {
-	if (chosen != HW_BACKEND_UFFD)
+	if (!backend_needs_refill())
 		return true;
 	struct uffdio_copy copy = {.dst = page, .src = (uint64_t)zeros, .len = GUARD_PAGE};
 	long failed = sys_no_calls() ? -EPERM : sys_call(__NR_ioctl, fault_fd, UFFDIO_COPY, &copy);

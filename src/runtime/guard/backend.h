@@ -40,6 +40,9 @@ void backend_shut(uint64_t page);
  * system does not do so by itself. Returns whether it can be accessed. */
 bool backend_refill(uint64_t page);
 
+/* Whether that is so: the system does not do so by itself. */
+bool backend_needs_refill(void);
+
 /* In a forked child, for what is left of the reservation: false: its pages are not guarded any
  * more.
  */

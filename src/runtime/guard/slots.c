@@ -401,6 +401,11 @@ bool slots_refill(uint64_t at, uint64_t bytes)
 	return filled;
 }
 
+bool slots_need_refill(void)
+{
+	return backend_needs_refill();
+}
+
 void slots_fork_prepare(void)
 {
 	if (slots_base)

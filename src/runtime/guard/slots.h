@@ -93,6 +93,9 @@ void slots_shut(uint64_t page);
  * Returns whether they can be accessed. */
 bool slots_refill(uint64_t at, uint64_t bytes);
 
+/* Whether it takes that: without it pages that were given back can't be accessed. */
+bool slots_need_refill(void);
+
 /* Whether an address is in the pages of a live block, or next to it in them: no page that we have
  * made inaccessible. */
 bool slots_are_programs(uint64_t address);

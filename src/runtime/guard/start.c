@@ -174,13 +174,16 @@ GUARD_API int mlockall(int flags)
 }
 
 /* With userfaultfd a page that is given back has to be filled again: a system call fails with
- * it, where natively there are zeros. */
+ * it, where natively there are zeros. Of MADV_FREE nobody would know when the page goes; so it does
+ * at once, as it may. */
 int madvise(void *at, size_t bytes, int advice);
 GUARD_API int madvise(void *at, size_t bytes, int advice)
 {
+	bool ours = slots_have((uint64_t)at);
+	if (ours && advice == MADV_FREE && slots_need_refill())
+		advice = MADV_DONTNEED;
 	int result = result_of(sys_call(__NR_madvise, at, bytes, advice));
-	if (!result && (advice == MADV_DONTNEED || advice == MADV_REMOVE) &&
-		slots_have((uint64_t)at))
+	if (!result && ours && (advice == MADV_DONTNEED || advice == MADV_REMOVE))
 		slots_refill((uint64_t)at, bytes);
 	return result;
 }

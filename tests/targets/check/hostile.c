@@ -581,6 +581,10 @@ static void own_pages(bool good)
 	madvise(p, PAGES, MADV_DONTNEED);
 	int zero = open("/dev/zero", O_RDONLY);
 	printf("%zd\n", read(zero, p, PAGES));
+	memset(p, 9, PAGES);
+	printf("%d\n", madvise(p, PAGES, MADV_FREE));
+	madvise(p, PAGES, MADV_PAGEOUT); /* what is free goes at once */
+	printf("%zd\n", read(zero, p, PAGES));
 	madvise(p, PAGES, MADV_DONTNEED);
 	strcpy(p + 4090, "over both");
 	printf("%s\n", p + 4090);
