@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "symbols/mentions.h"
+#include "symbols/types.h"
 
 #define FILES_MAX 16
 #define CHAIN_MAX 8
@@ -156,4 +157,56 @@ unsigned symbols_module_lacks(const struct symbols *symbols, uint32_t module)
 {
 	(void)symbols, (void)module;
 	return 0;
+}
+
+/* No module has types. */
+
+struct error *types_create(struct symbols *symbols, struct types **ret)
+{
+	(void)symbols;
+	*ret = calloc(1, 1);
+	return *ret ? NULL : error_no_memory();
+}
+
+void types_destroy(struct types *types)
+{
+	free(types);
+}
+
+bool types_failed(const struct types *types)
+{
+	(void)types;
+	return false;
+}
+
+bool types_add_module(struct types *types, uint32_t module)
+{
+	(void)types, (void)module;
+	return false;
+}
+
+bool types_allocation(struct types *types, uint32_t module, uint64_t address, uint64_t bytes,
+	struct types_allocation *ret)
+{
+	(void)types, (void)module, (void)address, (void)bytes, (void)ret;
+	return false;
+}
+
+const struct type *types_get(const struct types *types, uint32_t number)
+{
+	(void)types, (void)number;
+	abort(); /* there is none to be asked for */
+}
+
+void types_locate(struct types *types, uint32_t number, uint64_t offset, struct types_place *ret,
+	struct text *path)
+{
+	(void)types, (void)number, (void)offset, (void)ret, (void)path;
+	abort();
+}
+
+void types_declare(struct types *types, uint32_t number, const char *name, struct text *text)
+{
+	(void)types, (void)number, (void)name, (void)text;
+	abort();
 }

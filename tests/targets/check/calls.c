@@ -439,10 +439,10 @@ static void system_calls(bool good)
 	BUFFER("write(buf)", write(null, p, n));
 	BUFFER("pread64(buf)", pread(zero, p, n, 0));
 	BUFFER("pwrite64(buf)", pwrite(null, p, n, 0));
-	BUFFER("sendto(msg)", send(pair[0], p, n, 0));
-	BUFFER("recvfrom(buf)", recv(pair[1], p, n, 0));
-	BUFFER("sendto(msg)", sendto(pair[0], p, n, 0, NULL, 0));
-	BUFFER("recvfrom(buf)", recvfrom(pair[1], p, n, 0, NULL, NULL));
+	BUFFER("socketcall.sendto(msg)", send(pair[0], p, n, 0));
+	BUFFER("socketcall.recvfrom(buf)", recv(pair[1], p, n, 0));
+	BUFFER("socketcall.sendto(msg)", sendto(pair[0], p, n, 0, NULL, 0));
+	BUFFER("socketcall.recvfrom(buf)", recvfrom(pair[1], p, n, 0, NULL, NULL));
 	BUFFER("getcwd(buf)", getcwd(p, n) == p || 1);
 	BUFFER("readlink(buf)", readlink("/proc/self", p, n) > 0);
 	BUFFER("readlinkat(buf)", readlinkat(AT_FDCWD, "/proc/self", p, n) > 0);

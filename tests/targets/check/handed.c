@@ -137,8 +137,8 @@ static void tell_sent(int n)
 	struct msghdr message = {.msg_iov = &one, .msg_iovlen = 1};
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends))
 		abort();
-	expect("sendto(msg)", 12, 24);
-	expect("sendto(msg)", 12, 24);
+	expect("socketcall.sendto(msg)", 12, 24);
+	expect("socketcall.sendto(msg)", 12, 24);
 	expect("sendmsg(msg.msg_iov)", 12, 24);
 	if (send(ends[0], bytes, 24, 0) != 24 || sendto(ends[0], bytes, 24, 0, NULL, 0) != 24 ||
 		sendmsg(ends[0], &message, 0) != 24)

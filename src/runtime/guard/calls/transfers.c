@@ -65,20 +65,20 @@ LEAVES(ssize_t, pwrite, "pwrite64(buf)", from, n, (int fd, const void *from, siz
 LEAVES(ssize_t, pwrite64, "pwrite64(buf)", from, n, (int fd, const void *from, size_t n, long at),
 	(fd, from, n, at))
 
-ENTERS(ssize_t, recv, "recvfrom(buf)", to, n, (int fd, void *to, size_t n, int flags),
+ENTERS(ssize_t, recv, "socketcall.recvfrom(buf)", to, n, (int fd, void *to, size_t n, int flags),
 	(fd, to, n, flags))
-ENTERS(ssize_t, __recv_chk, "recvfrom(buf)", to, n,
+ENTERS(ssize_t, __recv_chk, "socketcall.recvfrom(buf)", to, n,
 	(int fd, void *to, size_t n, size_t size, int flags), (fd, to, n, size, flags))
-ENTERS(ssize_t, recvfrom, "recvfrom(buf)", to, n,
+ENTERS(ssize_t, recvfrom, "socketcall.recvfrom(buf)", to, n,
 	(int fd, void *to, size_t n, int flags, struct sockaddr *who, socklen_t *who_bytes),
 	(fd, to, n, flags, who, who_bytes))
-ENTERS(ssize_t, __recvfrom_chk, "recvfrom(buf)", to, n,
+ENTERS(ssize_t, __recvfrom_chk, "socketcall.recvfrom(buf)", to, n,
 	(int fd, void *to, size_t n, size_t size, int flags, struct sockaddr *who,
 		socklen_t *who_bytes),
 	(fd, to, n, size, flags, who, who_bytes))
-LEAVES(ssize_t, send, "sendto(msg)", from, n, (int fd, const void *from, size_t n, int flags),
+LEAVES(ssize_t, send, "socketcall.sendto(msg)", from, n, (int fd, const void *from, size_t n, int flags),
 	(fd, from, n, flags))
-LEAVES(ssize_t, sendto, "sendto(msg)", from, n,
+LEAVES(ssize_t, sendto, "socketcall.sendto(msg)", from, n,
 	(int fd, const void *from, size_t n, int flags, const struct sockaddr *who,
 		socklen_t who_bytes),
 	(fd, from, n, flags, who, who_bytes))
