@@ -65,6 +65,10 @@ struct launch_result {
 struct error *launch(const struct launch_options *options, struct launch_result *ret);
 void launch_result_deinit(struct launch_result *result);
 
+/* Takes one message of a collector at the control socket into *ret. Returns false if it was the
+ * last, or none will come: ret->collector says which. */
+bool launch_result_take(int control, struct launch_result *ret);
+
 /*
  * Returns ERROR_ENVIRONMENT if the hard limit of file sizes is below what recording needs and this
  * process may not raise it; shared memory counts as a file.

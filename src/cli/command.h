@@ -51,10 +51,12 @@ extern const char tool_what[];
 extern const struct command *const commands[];
 const struct command *command_find(const char *name);
 
+extern const struct command command_attach;
 extern const struct command command_budget;
 extern const struct command command_check;
 extern const struct command command_collect;
 extern const struct command command_core;
+extern const struct command command_detach;
 extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_env;

@@ -15,6 +15,8 @@
 const struct command *const commands[] = {
 	&command_run,
 	&command_check,
+	&command_attach,
+	&command_detach,
 	&command_env,
 	&command_report,
 	&command_tree,

@@ -300,6 +300,9 @@ enum hpw_target_key {
 	 * one. And that one's name, without a folder. Missing: it begins with the program. */
 	HPW_TARGET_MODE_CHANGES = 22,
 	HPW_TARGET_EARLIER_FILE = 23,
+	/* It had run for so many ns when the recording began: what it had allocated is not known.
+	 */
+	HPW_TARGET_ATTACHED_NS = 24,
 };
 
 #define HPW_COUNTED "counted"
@@ -479,6 +482,7 @@ enum hpw_exit_kind {
 	HPW_EXIT_RUNNING = 4, /* it had not ended: this is a dump */
 	/* It had not ended: its mode was changed, and it went on in another recording. */
 	HPW_EXIT_MODE = 5,
+	HPW_EXIT_DETACHED = 6, /* it goes on, and is not recorded any more */
 };
 
 /* Columns of an EVENTS chunk: number 0 to 2 once, then for slot s: 3 + 5 * s + one of these. */

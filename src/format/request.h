@@ -39,6 +39,8 @@ enum hw_request_what {
 	 * "PID LIVE PEAK RECORDING PROGRAM", bytes as decimal numbers, RECORDING 0 while it is
 	 * stopped, else 1. */
 	HW_ASK_PROCESSES = 16,
+	HW_ASK_DETACH = 17, /* a process that was attached is let go; the reply's `file` is the
+			       recording, which is complete */
 	HW_ASK_POOL =
 		10, /* whether there is a pool: `text` is its address, hexadecimal; error ENOENT */
 	HW_ASK_MODE = 9, /* how much is recorded: `text` is exact, aggregate, sample:BYTES. If that

@@ -200,6 +200,10 @@ struct recording {
 	uint64_t mode_changes, change_missed;
 	const char *earlier_file;
 	bool changed_at_end;
+	/* The process was attached when it had run for so long: what was live then is not known; 0:
+	 * it was recorded from its start. `detached`: it was let go, and went on. */
+	uint64_t attached_ns;
+	bool detached;
 	/* Of a dump: why it was written, "it was requested"; NULL: it is none. */
 	const char *dump;
 	uint64_t reset_ns; /* of a dump: its counts of calls begin then; 0: with the recording */

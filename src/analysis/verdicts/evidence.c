@@ -144,6 +144,16 @@ static bool was_changed(const struct model *model)
 	return model_recording(model)->changed_at_end;
 }
 
+static bool was_attached(const struct model *model)
+{
+	return model_recording(model)->attached_ns > 0;
+}
+
+static bool was_detached(const struct model *model)
+{
+	return model_recording(model)->detached;
+}
+
 static bool has_lost_events(const struct model *model)
 {
 	return model_recording(model)->lost_events > 0;
@@ -194,6 +204,7 @@ static const struct reason {
 	{is_dump, OF_ALL | OF_STACKS, OF_LIVE, "it is a dump: the program went on after it"},
 	{was_changed, OF_ALL | OF_STACKS, OF_LIVE,
 		"its mode was changed: the program went on in another recording"},
+	{was_detached, OF_ALL | OF_STACKS, OF_LIVE, "it was let go: the program went on after it"},
 	{lacks_end, OF_ALL | OF_STACKS, OF_LIVE,
 		"the recording is incomplete: it covers only the time up to its end"},
 	{went_on_unrecorded, OF_ALL | OF_STACKS, 0,
@@ -211,6 +222,8 @@ static const struct reason {
 		"recording was stopped for a time: what was allocated then is not in it"},
 	{goes_on_after_change, OF_ALL | OF_STACKS, 0,
 		"it begins with a change of the mode: what was allocated before is not in it"},
+	{was_attached, OF_ALL | OF_STACKS, 0,
+		"the program was attached while it ran: what it had allocated before is not in it"},
 	{has_ignored, OF_ALL | OF_STACKS, 0, "the program had some allocations left out"},
 	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
 		"allocations and frees of libraries loaded with RTLD_DEEPBIND or dlmopen are not "
@@ -240,8 +253,9 @@ static struct evidence not_known(const char *why)
 static bool is_of_end(const struct reason *reason)
 {
 	return reason->holds == is_running || reason->holds == is_dump ||
-	       reason->holds == was_changed || reason->holds == lacks_end ||
-	       reason->holds == went_on_recorded || reason->holds == was_killed;
+	       reason->holds == was_changed || reason->holds == was_detached ||
+	       reason->holds == lacks_end || reason->holds == went_on_recorded ||
+	       reason->holds == was_killed;
 }
 
 struct evidence evidence_of_metric(
@@ -414,6 +428,9 @@ const char *evidence_of_errors(const struct model *model)
 	if (was_stopped(model))
 		return "recording was stopped for a time: after that, frees of unknown blocks are "
 		       "not checked";
+	if (was_attached(model))
+		return "the program was attached while it ran: frees of blocks from before are not "
+		       "checked";
 	if (has_ignored(model))
 		return "the program had some allocations left out: frees of unknown blocks are not "
 		       "checked";

@@ -213,6 +213,22 @@ static void add_changes(const struct model *model, struct text *text)
 			       "went on in another one.\n");
 }
 
+static void add_attached(const struct model *model, struct text *text)
+{
+	const struct recording *recording = model_recording(model);
+	if (!recording->attached_ns)
+		return;
+	text_add(text, "The program had run for ");
+	text_add_duration_ns(text, recording->attached_ns);
+	text_add(text, " when it was attached: blocks allocated before are not in this recording");
+	if (recording->stopped_frees && !recording->stops) {
+		text_add(text, ", nor are ");
+		text_add_counted(text, recording->stopped_frees, "free", "frees");
+		text_add(text, " of such blocks that were seen");
+	}
+	text_add(text, ".\n");
+}
+
 /* Of a moment of a program that went on, or of its end. */
 static void add_dump(const struct model *model, struct text *text)
 {
@@ -356,6 +372,7 @@ static void (*const notes[])(const struct model *, struct text *) = {
 	add_ancestors,
 	add_sampled,
 	add_changes,
+	add_attached,
 	add_dump,
 	add_stops,
 	add_kept_events,

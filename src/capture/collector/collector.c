@@ -100,11 +100,15 @@ static void on_control(struct collector *c)
 {
 	struct collector_ended message;
 	ssize_t n = recv(c->start->control, &message, sizeof(message), MSG_DONTWAIT);
-	if (n == (ssize_t)sizeof(message) && message.kind >= COLLECTOR_ROOT_STOPS) {
+	if (n == (ssize_t)sizeof(message) && message.kind == COLLECTOR_DETACH) {
+		collector_detach(c, NULL);
+	} else if (n == (ssize_t)sizeof(message) && message.kind >= COLLECTOR_ROOT_STOPS) {
 		c->launcher_stops = message.kind == COLLECTOR_ROOT_STOPS;
 	} else if (n == (ssize_t)sizeof(message)) {
 		c->ended = message;
 		c->have_ended = true;
+		if (c->start->attached_ns && !c->root_gone_ns)
+			c->root_gone_ns = clock_pair_now().ns;
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		c->launcher_gone = true;
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->start->control, NULL);

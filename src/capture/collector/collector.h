@@ -21,6 +21,7 @@ struct collector_ended {
 	uint32_t kind; /* enum hpw_exit_kind, or one of these */
 	uint32_t value;
 };
+#define COLLECTOR_DETACH 0xfffffffdu /* root was attached, and is to be let go */
 #define COLLECTOR_ROOT_STOPS 0xfffffffeu
 #define COLLECTOR_ROOT_GOES_ON 0xffffffffu
 
@@ -107,6 +108,11 @@ struct collector_start {
 	 * success). Else NULL. */
 	struct session_caller *first;
 	void (*on_first)(const char *message);
+	/* With a launcher and `first`: root was attached when it had run for so many ns, and
+	 * first_message, 256 bytes that the launcher shares, becomes the message; 0: it was
+	 * not. */
+	uint64_t attached_ns;
+	char *first_message;
 	/* Called, without a launcher, for each recording that is complete when root has ended, of
 	 * very many those that are named; NULL: nobody wants to know. */
 	recording_end_function *on_recording;

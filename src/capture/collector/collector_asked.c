@@ -110,8 +110,8 @@ static void answer_pool(struct tracked_process *s, const struct session_caller *
 static bool is_allowed(const struct session_caller *caller, const struct tracked_process *s)
 {
 	uint32_t what = caller->request.what;
-	return !caller->is_other ||
-	       (s->pid == caller->pid && what != HW_ASK_LEAKS && what != HW_ASK_BLOCKS);
+	return !caller->is_other || (s->pid == caller->pid && what != HW_ASK_LEAKS &&
+					    what != HW_ASK_BLOCKS && what != HW_ASK_DETACH);
 }
 
 /* To a memfd. -1: there is no memory. */
@@ -197,6 +197,9 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		break;
 	case HW_ASK_POOL:
 		answer_pool(s, caller);
+		break;
+	case HW_ASK_DETACH:
+		collector_detach(c, caller);
 		break;
 	case HW_ASK_MODE:
 		collector_change_mode(c, s, caller);

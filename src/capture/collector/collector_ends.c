@@ -29,8 +29,9 @@ static enum recording_rank rank_of(
 		(leaks && t->live_blocks && !all_held) || t->lost || t->write_error ||
 		t->notes & unseen)
 		return RECORDING_HAS_FINDINGS;
-	return small_ended_well(end) || end->kind == HPW_EXIT_MODE ? RECORDING_PLAIN
-								   : RECORDING_ENDED_BADLY;
+	return small_ended_well(end) || end->kind == HPW_EXIT_MODE || end->kind == HPW_EXIT_DETACHED
+		       ? RECORDING_PLAIN
+		       : RECORDING_ENDED_BADLY;
 }
 
 static void conclude_recording(
@@ -185,7 +186,7 @@ void collector_on_end(struct collector *c, struct tracked_process *s)
 	if (s->is_root) { /* how, is the launcher's to say: see root_finish() */
 		if (!c->root_gone_ns)
 			c->root_gone_ns = clock_pair_now().ns;
-		if (c->start->control < 0) { /* there is no launcher to do it */
+		if (c->start->control < 0 || c->start->attached_ns) { /* no launcher can do it */
 			c->ended = ended;
 			c->have_ended = true;
 		}

@@ -46,8 +46,11 @@ static int root_file(struct collector *c, struct tracked_process *s)
 
 void collector_describe_first(struct collector *c)
 {
-	if (!c->is_first_named)
+	if (!c->is_first_named && c->start->on_first)
 		c->start->on_first(c->summary.end.message);
+	else if (!c->is_first_named && c->start->first_message)
+		memcpy(c->start->first_message, c->summary.end.message,
+			sizeof(c->summary.end.message));
 	c->is_first_named = true;
 }
 
@@ -267,7 +270,8 @@ static void record_image(
 	if (from)
 		s->mode = from->mode;
 	const struct recording_settings settings = {collector_next_mode(c, &s->mode),
-		c->start->leak_check, plan->signal, plan->at_exit, c->tsc_hz, c->write_queue};
+		c->start->leak_check, plan->signal, plan->at_exit, c->tsc_hz, c->write_queue,
+		c->start->attached_ns};
 	const struct hw_hello *hello = &caller->hello;
 	struct lineage_image *parent = forked_by(c, caller);
 	if (parent) { /* it may have ended, and the child be another's by now */

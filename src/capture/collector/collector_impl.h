@@ -168,5 +168,7 @@ void collector_end_dumps(
 bool collector_on_dumped(struct collector *c, const void *tag);
 /* Handles a request of a command about a running process. */
 void collector_on_request(struct collector *c, const struct session_caller *caller);
+/* Lets an attached process go and completes its recording. Answers `caller`; NULL: nobody waits. */
+void collector_detach(struct collector *c, const struct session_caller *caller);
 
 #endif

@@ -66,6 +66,8 @@ static const char *refusal_of_recording(const struct collector *c, const struct 
 {
 	const struct mode *mode = &s->recorder->mode;
 	const struct leak_check *leaks = &c->start->leak_check;
+	if (c->start->attached_ns)
+		return "it was attached; use 'heapwise detach PID', and attach it in that mode";
 	if (mode->tool)
 		return "its functions of another tool (--as) have been told the mode that it "
 		       "began with" OTHERWISE;

@@ -259,32 +259,6 @@ static void wait_for_target(const struct launcher *l, const sigset_t *watched, i
 
 #define STOPPED_CHECK_MS 2000
 
-/* One message of the collector. False: that was the last, or there will be none; *ret says. */
-static bool collect_one(struct launcher *l, struct launch_result *ret)
-{
-	union {
-		uint32_t is_end;
-		struct collector_recording recording;
-		struct collector_end end;
-	} message;
-	ssize_t n = recv(l->control, &message, sizeof(message), 0);
-	if (n == (ssize_t)sizeof(message.recording) && !message.is_end) {
-		void *moved = realloc(
-			ret->recordings, (ret->recording_count + 1) * sizeof(*ret->recordings));
-		if (moved) {
-			ret->recordings = moved;
-			ret->recordings[ret->recording_count++] = message.recording;
-		}
-		return true;
-	}
-	ret->collector = LAUNCH_COLLECTOR_DIED;
-	if (n == (ssize_t)sizeof(message.end) && message.is_end) {
-		ret->collector = LAUNCH_COLLECTOR_REPORTED;
-		ret->end = message.end;
-	}
-	return false;
-}
-
 static void collect_results(struct launcher *l, int status, struct launch_result *ret)
 {
 	struct collector_ended ended = {HPW_EXIT_STATUS, (uint32_t)WEXITSTATUS(status)};
@@ -300,7 +274,7 @@ static void collect_results(struct launcher *l, int status, struct launch_result
 				return;
 			}
 		}
-	} while (collect_one(l, ret));
+	} while (launch_result_take(l->control, ret));
 	if (ret->collector == LAUNCH_COLLECTOR_DIED)
 		session_remove(&l->session);
 	session_leave(&l->session);
@@ -407,6 +381,31 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	sigaction(SIGCHLD, &l.old_child, NULL);
 	sigprocmask(SIG_SETMASK, &l.old_mask, NULL);
 	return NULL;
+}
+
+bool launch_result_take(int control, struct launch_result *ret)
+{
+	union {
+		uint32_t is_end;
+		struct collector_recording recording;
+		struct collector_end end;
+	} message;
+	ssize_t n = recv(control, &message, sizeof(message), 0);
+	if (n == (ssize_t)sizeof(message.recording) && !message.is_end) {
+		void *moved = realloc(
+			ret->recordings, (ret->recording_count + 1) * sizeof(*ret->recordings));
+		if (moved) {
+			ret->recordings = moved;
+			ret->recordings[ret->recording_count++] = message.recording;
+		}
+		return true;
+	}
+	ret->collector = LAUNCH_COLLECTOR_DIED;
+	if (n == (ssize_t)sizeof(message.end) && message.is_end) {
+		ret->collector = LAUNCH_COLLECTOR_REPORTED;
+		ret->end = message.end;
+	}
+	return false;
 }
 
 void launch_result_deinit(struct launch_result *result)

@@ -109,6 +109,7 @@ struct recording_settings {
 	bool dumps_at_exit; /* the process waits for the dump of its end */
 	uint64_t tsc_hz;
 	struct write_queue *write_queue; /* as in recorder_start */
+	uint64_t attached_ns;            /* likewise */
 };
 
 /*

@@ -79,7 +79,7 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	recorder_steps_init(r);
 	const char *why = NULL;
 	/* Those of threads that are there already can't be counted. */
-	bool counts = r->sums.on && !start->before;
+	bool counts = r->sums.on && !start->before && !start->attached_ns;
 	if (counts)
 		r->instructions = instructions_open(r->pid, &why);
 	if (!footer_target(&r->payload, start) ||
@@ -109,7 +109,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->ppid = start->ppid;
 	r->outer_ppid = start->outer_ppid;
 	r->forked = start->forked;
-	r->goes_on = start->before;
+	r->goes_on = start->before || start->attached_ns;
 	r->tids_differ = start->pid != start->target_pid;
 	r->memory = -1;
 	r->instructions = -1;
@@ -403,5 +403,6 @@ void recorder_finish(
 	fill_totals(r, &s, ret);
 	ret->file_gone = gone;
 	ret->is_changed = end->kind == HPW_EXIT_MODE;
+	ret->is_detached = end->kind == HPW_EXIT_DETACHED;
 	ret->went_on = end->kind == HPW_EXIT_EXEC || end->kind == HPW_EXIT_MODE;
 }

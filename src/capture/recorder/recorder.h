@@ -51,6 +51,8 @@ struct recorder_start {
 	 * its file, borrowed during the call: see recorder_hand_over(). */
 	const struct recorder *before;
 	const char *before_file;
+	/* It was attached when it had run for so many ns; 0: it was recorded from its start. */
+	uint64_t attached_ns;
 	uint64_t tsc_hz; /* of stamps, the source's too */
 	struct mode mode;
 	struct clock_pair began;
@@ -184,6 +186,7 @@ struct recorder_totals {
 			       * recording, since its mode was changed */
 	uint32_t is_sampled;  /* 1: the figures are of samples */
 	uint32_t is_changed;  /* 1: it ended with a change of its mode */
+	uint32_t is_detached; /* 1: the process goes on, and was let go */
 	uint32_t unguarded;   /* 1: errors were to be looked for, but the library was not there */
 	struct leak_found found;
 	char message[256];

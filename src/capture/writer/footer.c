@@ -109,6 +109,8 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 		put_number(ret, HPW_TARGET_MODE_CHANGES, start->before->rings.changes + 1);
 		footer_put_text(ret, HPW_TARGET_EARLIER_FILE, start->before_file);
 	}
+	if (start->attached_ns)
+		put_number(ret, HPW_TARGET_ATTACHED_NS, start->attached_ns);
 	footer_put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }

@@ -51,6 +51,22 @@ struct stopped_thread *remote_thread(struct stopped *stopped)
 	return found;
 }
 
+/* Whether a thread finds its way home from the code of an earlier tracer. */
+static bool is_in_use(const struct stopped *stopped, uint64_t place)
+{
+	for (size_t i = 0; i < stopped->threads.len; i++) {
+		if (remote_code_has(place, stopped->threads.data[i].regs.rip))
+			return true;
+	}
+	return false;
+}
+
+uint64_t remote_free_place(const struct stopped *stopped, const struct stopped_thread *thread)
+{
+	uint64_t place = thread ? remote_code_place(thread->tid) : 0;
+	return is_in_use(stopped, place) ? 0 : place;
+}
+
 /* What a thread brings on itself: to block these would have the kernel forget their handlers. */
 static uint64_t blockable_signals(void)
 {
@@ -109,13 +125,7 @@ static void stand_still(pid_t tid, int *ret_signal)
 	}
 }
 
-/* The thread's word for the kernel that says which restartable sequence it is in (rseq(2)): going
- * elsewhere clears it. */
-struct sequence {
-	uint64_t address, value;
-};
-
-static struct sequence sequence_get(pid_t tid)
+static struct remote_sequence sequence_get(pid_t tid)
 {
 	struct { /* linux/ptrace.h */
 		uint64_t pointer;
@@ -123,16 +133,16 @@ static struct sequence sequence_get(pid_t tid)
 	} about;
 	if (ptrace(GET_RSEQ_CONFIGURATION, tid, sizeof(about), &about) != sizeof(about) ||
 		!about.pointer)
-		return (struct sequence){0, 0};
+		return (struct remote_sequence){0, 0};
 	uint64_t address = about.pointer + RSEQ_CS_OFFSET;
 	errno = 0;
 	uint64_t value = (uint64_t)ptrace(PTRACE_PEEKDATA, tid, (void *)address, NULL);
-	return (struct sequence){address, errno ? 0 : value};
+	return (struct remote_sequence){address, errno ? 0 : value};
 }
 
 /* In which restartable sequence the thread is: struct rseq_cs of linux/rseq.h. 0: in none; else
  * where it goes on if anything comes between. */
-static uint64_t sequence_abort(pid_t tid, const struct sequence *sequence, uint64_t at)
+static uint64_t sequence_abort(pid_t tid, const struct remote_sequence *sequence, uint64_t at)
 {
 	uint64_t words[4];
 	for (size_t i = 0; sequence->value && i < 4; i++) {
@@ -145,9 +155,9 @@ static uint64_t sequence_abort(pid_t tid, const struct sequence *sequence, uint6
 	return sequence->value && at - words[1] < words[2] ? words[3] : 0;
 }
 
-static void set_call(const struct remote_call *call, struct user_regs_struct *regs)
+static void set_call(const struct remote_call *call, uint64_t place, struct user_regs_struct *regs)
 {
-	regs->rip = remote_code_entry(call->place, call->entry);
+	regs->rip = remote_code_entry(place, call->entry);
 	regs->rax = call->number;
 	regs->rdi = call->arguments[0];
 	regs->rsi = call->arguments[1];
@@ -159,8 +169,8 @@ static void set_call(const struct remote_call *call, struct user_regs_struct *re
 }
 
 /* Writes the code; its way home is how the thread would go on by itself. */
-static bool prepare_call(const struct stopped_thread *thread, const struct sequence *sequence,
-	uint64_t place, uint64_t mask)
+static bool prepare_call(const struct stopped_thread *thread,
+	const struct remote_sequence *sequence, uint64_t place, uint64_t mask)
 {
 	struct user_regs_struct home = restart_user_registers(&thread->again);
 	uint64_t aborted = sequence_abort(thread->tid, sequence, home.rip);
@@ -173,35 +183,57 @@ static bool prepare_call(const struct stopped_thread *thread, const struct seque
  * From the moment at which the thread has its new registers until it has the old ones again it
  * finds home alone, so all else that is changed is changed, and changed back, in between.
  */
+bool remote_begin(struct remote_run *run, struct stopped_thread *thread, uint64_t place,
+	unsigned long options)
+{
+	uint64_t all = blockable_signals();
+	pid_t tid = thread->tid;
+	*run = (struct remote_run){.thread = thread, .place = place, .sequence = sequence_get(tid)};
+	long traced = (long)(options | PTRACE_O_TRACESYSGOOD);
+	if (!place || ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &run->mask) ||
+		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)traced) ||
+		!prepare_call(thread, &run->sequence, place, run->mask))
+		return false;
+	return !ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all);
+}
+
+bool remote_next(struct remote_run *run, const struct remote_call *call, struct remote_answer *ret)
+{
+	pid_t tid = run->thread->tid;
+	struct user_regs_struct regs = run->thread->regs;
+	*ret = (struct remote_answer){0, 0};
+	set_call(call, run->place, &regs);
+	bool done = !ptrace(PTRACE_SETREGS, tid, NULL, &regs) &&
+		    run_to_call(tid, &run->signal, ret) && run_to_call(tid, &run->signal, ret) &&
+		    !ptrace(PTRACE_GETREGS, tid, NULL, &regs);
+	ret->result = (long)regs.rax;
+	return done;
+}
+
+void remote_end(struct remote_run *run, unsigned long options)
+{
+	pid_t tid = run->thread->tid;
+	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options);
+	stand_still(tid, &run->signal);
+	ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &run->mask);
+	ptrace(PTRACE_SETREGS, tid, NULL, &run->thread->again);
+	if (run->sequence.value)
+		ptrace(PTRACE_POKEDATA, tid, (void *)run->sequence.address,
+			(void *)run->sequence.value);
+	remote_code_erase(tid, run->place);
+	if (run->signal)
+		syscall(SYS_tkill, tid, run->signal);
+}
+
 bool remote_do(
 	struct stopped_thread *thread, const struct remote_call *call, struct remote_answer *ret)
 {
-	pid_t tid = thread->tid;
-	uint64_t all = blockable_signals(), mask;
-	int signal = 0;
-	struct user_regs_struct regs = thread->regs;
+	struct remote_run run;
 	*ret = (struct remote_answer){0, 0};
-	set_call(call, &regs);
-	struct sequence sequence = sequence_get(tid);
-	long options = (long)(call->options | PTRACE_O_TRACESYSGOOD);
-	if (!call->place || ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &mask) ||
-		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) ||
-		!prepare_call(thread, &sequence, call->place, mask))
+	if (!remote_begin(&run, thread, call->place, call->options))
 		return false;
-	bool done = !ptrace(PTRACE_SETREGS, tid, NULL, &regs) &&
-		    !ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all) &&
-		    run_to_call(tid, &signal, ret) && run_to_call(tid, &signal, ret) &&
-		    !ptrace(PTRACE_GETREGS, tid, NULL, &regs);
-	ret->result = (long)regs.rax;
-	ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)call->options_after);
-	stand_still(tid, &signal);
-	ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &mask);
-	ptrace(PTRACE_SETREGS, tid, NULL, &thread->again);
-	if (sequence.value)
-		ptrace(PTRACE_POKEDATA, tid, (void *)sequence.address, (void *)sequence.value);
-	remote_code_erase(tid, call->place);
-	if (signal)
-		syscall(SYS_tkill, tid, signal);
+	bool done = remote_next(&run, call, ret);
+	remote_end(&run, call->options_after);
 	return done;
 }
 
@@ -212,7 +244,7 @@ void remote_do_last(pid_t pid, const struct remote_call *call)
 	int signal = 0;
 	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
 		return;
-	set_call(call, &regs);
+	set_call(call, call->place, &regs);
 	if (!ptrace(PTRACE_SETOPTIONS, pid, NULL,
 		    (void *)(call->options | PTRACE_O_TRACESYSGOOD)) &&
 		!ptrace(PTRACE_SETREGS, pid, NULL, &regs) && run_to_call(pid, &signal, &answer))

@@ -15,23 +15,6 @@
 /* How often its process is stopped to reap the copy, until one of its threads can do it. */
 #define REAP_TRIES 20
 
-/* Whether a thread finds its way home from the code of an earlier tracer. */
-static bool is_in_use(const struct stopped *stopped, uint64_t place)
-{
-	for (size_t i = 0; i < stopped->threads.len; i++) {
-		if (remote_code_has(place, stopped->threads.data[i].regs.rip))
-			return true;
-	}
-	return false;
-}
-
-/* Where a thread can be made to do calls; 0: nowhere. */
-static uint64_t free_place(const struct stopped *stopped, const struct stopped_thread *thread)
-{
-	uint64_t place = thread ? remote_code_place(thread->tid) : 0;
-	return is_in_use(stopped, place) ? 0 : place;
-}
-
 struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *ret_errno)
 {
 	*ret_errno = 0;
@@ -44,7 +27,7 @@ struct error *snapshot_take(struct stopped *stopped, struct snapshot *ret, int *
 	/* No signal at its end, so that the process's own waits don't see it (clone(2)). */
 	struct remote_call call = {.number = SYS_clone,
 		.options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK,
-		.place = free_place(stopped, thread),
+		.place = remote_free_place(stopped, thread),
 		.entry = REMOTE_FORK};
 	struct remote_answer answer = {0, 0};
 	bool done = call.place && remote_do(thread, &call, &answer);
@@ -84,7 +67,7 @@ void snapshot_reap(struct stopped *stopped, const struct snapshot *snapshot)
 		struct remote_answer answer;
 		struct stopped_thread *thread = remote_thread(stopped);
 		/* Not where it was for the copy: the process may be another program by now. */
-		call.place = free_place(stopped, thread);
+		call.place = remote_free_place(stopped, thread);
 		bool done = call.place && remote_do(thread, &call, &answer);
 		stop_end(stopped);
 		if (done)

@@ -80,8 +80,9 @@ void hpw_summary_exit(const uint64_t sum[static HPW_SUM_LIMIT], struct target *r
 		[HPW_EXIT_EXEC] = EXIT_KIND_EXEC,
 		[HPW_EXIT_RUNNING] = EXIT_KIND_RUNNING,
 		[HPW_EXIT_MODE] = EXIT_KIND_RUNNING,
+		[HPW_EXIT_DETACHED] = EXIT_KIND_RUNNING,
 	};
-	if (sum[HPW_SUM_EXIT_KIND] <= HPW_EXIT_MODE)
+	if (sum[HPW_SUM_EXIT_KIND] <= HPW_EXIT_DETACHED)
 		ret->exit_kind = kinds[sum[HPW_SUM_EXIT_KIND]];
 	ret->exit_value = (int)(uint32_t)sum[HPW_SUM_EXIT_VALUE];
 }

@@ -155,8 +155,9 @@ void hpw_reader_put_summary(struct reader *reader)
 	recording->change_missed = sum[HPW_SUM_CHANGE_MISSED];
 	recording->stopped_at_end = sum[HPW_SUM_STOPPED_AT_END];
 	recording->changed_at_end = sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_MODE;
-	recording->snapshot |=
-		sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_RUNNING || recording->changed_at_end;
+	recording->detached = sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_DETACHED;
+	recording->snapshot |= sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_RUNNING ||
+			       recording->changed_at_end || recording->detached;
 	recording->resident_peak_bytes = sum[HPW_SUM_RESIDENT];
 	recording->own_malloc = sum[HPW_SUM_NOTES] & HPW_NOTE_OWN_MALLOC;
 	recording->malloc_in_front = sum[HPW_SUM_NOTES] & HPW_NOTE_IN_FRONT;

@@ -308,6 +308,8 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->mode_changes = max(sums->mode_changes, more->mode_changes);
 	sums->change_missed += more->change_missed;
 	sums->changed_at_end |= more->changed_at_end;
+	sums->attached_ns = max(sums->attached_ns, more->attached_ns);
+	sums->detached |= more->detached;
 	sums->whole_stacks |= more->whole_stacks;
 	sums->call_addresses &= more->call_addresses;
 	sums->sample_bytes = max(sums->sample_bytes, more->sample_bytes);

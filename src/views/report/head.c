@@ -235,10 +235,10 @@ enum {
 	FIRST_COUNT,
 	STRAY_FREES = 14,
 	WAITS = 22,
-	LAST_COUNT = 32,
+	LAST_COUNT = 33,
 	RANGE,
-	LOST = 35,
-	UNRECORDED = 44,
+	LOST = 36,
+	UNRECORDED = 46,
 	DAMAGE,
 	CLASS,
 	MAPPED
@@ -309,6 +309,8 @@ static const struct column recording_columns[] = {
 	RARE_COUNT(change_missed,
 		"events that threads were about to record when the mode was changed: neither "
 		"recording has them"),
+	RARE_TIME(attached_ns, "how long the process had run when it was attached: what it had "
+			       "allocated before is not known"),
 	RARE_TIME(reset_ns, "of a dump: its counts of calls begin then, not with the recording"),
 	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
 			     "figures are of all"),
@@ -335,6 +337,7 @@ static const struct column recording_columns[] = {
 	RARE_WORD(earlier_file, "with `mode_changes`: the recording before, without its folder"),
 	RARE_FLAG(changed_at_end,
 		"the mode was changed then: the process went on in another recording"),
+	RARE_FLAG(detached, "it was let go: the process went on, unrecorded"),
 	RARE_WORD(dump, "of a dump: why it was written, a clause"),
 	[UNRECORDED] = {"unrecorded", COLUMN_TABLE, .optional = true,
 		.says = "the first 1,000 of `children_unrecorded` by program and reason, most "

@@ -173,11 +173,14 @@ void text_heading(const struct model *model, struct text *out)
 	if (target->outer_pid && target->outer_pid != target->pid)
 		text_printf(out, "(%" PRIu32 " outside its PID namespace) ", target->outer_pid);
 	const struct leak_search *search = model_leak_search(model);
-	bool running = target->exit_kind == EXIT_KIND_RUNNING && !recording->changed_at_end;
+	bool running = target->exit_kind == EXIT_KIND_RUNNING && !recording->changed_at_end &&
+		       !recording->detached;
 	if (running && search && search->moment == LEAK_AT_EXIT)
 		text_add(out, "is about to end");
 	else if (recording->changed_at_end)
 		text_add(out, "went on in another recording");
+	else if (recording->detached)
+		text_add(out, "went on, and was let go");
 	else
 		summary_add_ending(out, target);
 	if (!running)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records a process that runs already, until it ends or is let go: see attach/inject.h for what is
+ * done to it. Its recording is as that of a process that `run` has started, but for what it had
+ * allocated before.
+ */
+#ifndef CAPTURE_ATTACH_H
+#define CAPTURE_ATTACH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "capture/launch.h"
+
+/* What attaching to a process means, found without changing it. */
+struct attach_outlook {
+	char *allocator; /* path of the object that defines malloc; owned */
+	size_t slots, objects, other;
+	unsigned threads;
+	bool own_operators; /* operators new and delete are the allocator's */
+};
+
+/* What has been done. */
+struct attach_start {
+	const char *file; /* of the recording; absolute */
+	size_t slots, objects;
+	uint64_t stop_ns, pause_ns; /* to stop all threads; that they stood still */
+};
+
+struct attach_options {
+	pid_t pid;
+	const struct launch_options
+		*launch;    /* file, overwrite, mode, dumps, errors, lifeline count */
+	uint64_t for_ns;    /* then it is let go; 0: when a signal asks for it */
+	uint64_t budget_ns; /* to stop all threads, at most; 0: any time */
+	void (*on_start)(void *context, const struct attach_start *start);
+	void *on_start_context;
+};
+
+/* Says what attaching to a process would mean. Errors are the reasons against it. Call
+ * attach_outlook_deinit() in any case. */
+struct error *attach_examine(pid_t pid, struct attach_outlook *ret) must_check_;
+void attach_outlook_deinit(struct attach_outlook *outlook);
+
+/*
+ * Attaches to a process, and waits until it has ended, is let go by attach_let_go() in another
+ * process, options->for_ns is over, or SIGINT, SIGTERM or SIGHUP comes. The calling process must
+ * have no other threads. ret->status means nothing. Errors come before the process was changed.
+ */
+struct error *attach_and_wait(
+	const struct attach_options *options, struct launch_result *ret) must_check_;
+
+struct attach_end {
+	char *file;          /* of the recording; NULL: its collector is gone; owned */
+	size_t slots;        /* put back; unknown if there is a file: 0 */
+	uint64_t left_bytes; /* still mapped in the process; likewise */
+};
+
+/* Lets a process go that was attached, by any process. ERROR_INPUT: it is not attached. */
+struct error *attach_let_go(pid_t pid, struct attach_end *ret) must_check_;
+
+#endif

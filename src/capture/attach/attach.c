@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Two processes, as with `run`: the collector, and this one, which changes the attached process,
+ * changes what is loaded there later, and waits. The collector lets the process go, so that this
+ * works also when this one was killed; if the collector was, this one does.
+ */
+#include "capture/attach.h"
+
+#include "base/child.h"
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "capture/ask.h"
+#include "capture/attach/inject.h"
+#include "capture/collector/collector.h"
+#include "capture/collector/descriptor.h"
+#include "capture/daemonize.h"
+#include "capture/recording_file.h"
+#include "capture/session.h"
+#include "process/proc_info.h"
+#include "process/stop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often it is looked at which objects the process has loaded. */
+#define LOOK_NS 100000000u
+/* After that a reference that was bound while it was changed has been overwritten, if it will be.
+ */
+#define VERIFY_NS 50000000u
+#define MESSAGE_BYTES 256
+
+struct attaching {
+	const struct attach_options *options;
+	struct session session;
+	struct clock_pair began;
+	struct recording_file file;
+	struct foreign_descriptors apart;
+	struct attach_plan plan;
+	struct attach_image image;
+	struct attached attached;
+	pid_t collector;
+	int control, signals, rings; /* descriptors */
+	char *message;               /* shared with the collector */
+	uint64_t objects_state;
+	sigset_t old_mask;
+	bool detaching;
+};
+
+static struct error *describe_plan(const struct attach_plan *plan, struct attach_outlook *ret)
+{
+	ret->slots = plan->slots.len;
+	ret->objects = plan->changed_objects;
+	ret->other = plan->other;
+	ret->threads = plan->threads;
+	ret->own_operators = plan->operators == HW_ATTACH_OPERATORS_OWN;
+	ret->allocator = strdup(plan->allocator);
+	return ret->allocator ? NULL : error_no_memory();
+}
+
+struct error *attach_examine(pid_t pid, struct attach_outlook *ret)
+{
+	struct attach_plan plan;
+	*ret = (struct attach_outlook){.allocator = NULL};
+	struct error *error = attach_plan_make(pid, &plan);
+	if (!error)
+		error = describe_plan(&plan, ret);
+	attach_plan_deinit(&plan);
+	return error;
+}
+
+void attach_outlook_deinit(struct attach_outlook *outlook)
+{
+	free(outlook->allocator);
+	outlook->allocator = NULL;
+}
+
+/* How long a process has run. Never 0. */
+static uint64_t age_ns(pid_t pid)
+{
+	struct timespec now;
+	uint64_t ticks = process_start_ticks(pid);
+	uint64_t started = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	uint64_t since = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return ticks && since > started ? since - started : 1;
+}
+
+static struct error *open_all(struct attaching *a)
+{
+	char program[TRACKED_COMMAND_MAX];
+	tracked_process_started_as(a->options->pid, program);
+	const struct recording_name name = {.pattern = a->options->launch->file,
+		.program = *program ? program : "program",
+		.pid = a->options->pid,
+		.overwrite = a->options->launch->overwrite};
+	struct error *error = daemonize_check_limits();
+	if (!error)
+		error = attach_image_open(&a->image);
+	if (!error)
+		error = recording_file_open(&name, &a->file);
+	if (!error)
+		error = session_create(a->file.name, &a->session);
+	if (error)
+		return error;
+	a->message = mmap(
+		NULL, MESSAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return a->message == MAP_FAILED ? error_no_memory() : NULL;
+}
+
+/* The collector hears of the process as if it had said hello. */
+static int collector_main(struct attaching *a, int control, int connection)
+{
+	const struct launch_options *launch = a->options->launch;
+	const int kept[] = {control, connection, a->file.fd, a->session.socket, a->session.abstract,
+		a->session.lock, launch->lifeline, launch->errors};
+	pid_t launcher = getppid();
+	daemonize(&a->apart, kept, ARRAY_SIZE(kept));
+	daemonize_close_streams(3);
+	pid_t pid = a->options->pid, parent = process_parent(pid);
+	struct session_caller caller = {.connection = connection,
+		.pid = pid,
+		.ppid = parent,
+		.session = a->session.path,
+		.hello = {.magic = HW_HELLO_MAGIC,
+			.version = HW_SHM_VERSION,
+			.pid = process_inner_pid(pid),
+			.ppid = parent,
+			.reason = HW_HELLO_START,
+			.tsc = clock_pair_now().tsc}};
+	struct collector_start start = {.session = a->session,
+		.control = control,
+		.launcher = launcher,
+		.root = pid,
+		.file = a->file.fd,
+		.file_name = a->file.name,
+		.file_now = a->file.now,
+		.children = COLLECTOR_CHILDREN_NO,
+		.all_processes = true,
+		.mode = launch->mode,
+		.dumps = launch->dumps,
+		.errors = launch->errors,
+		.began = a->began,
+		.first = &caller,
+		.attached_ns = age_ns(pid),
+		.first_message = a->message};
+	return collector_run(&start);
+}
+
+static struct error *explain_refusal(const struct attaching *a)
+{
+	return error_create(ERROR_ENVIRONMENT, "process %d can't be recorded: %s",
+		(int)a->options->pid, *a->message ? a->message : "the collector did not answer");
+}
+
+/* Starts the collector and takes the memory that it has made for the process. */
+static struct error *start_collector(struct attaching *a)
+{
+	int control[2], hello[2];
+	struct hw_welcome welcome;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't create a socket pair");
+	a->control = control[0];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, hello)) {
+		close(control[1]);
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't create a socket pair");
+	}
+	a->collector = fork();
+	if (!a->collector)
+		_exit(collector_main(a, control[1], hello[1]));
+	int why = errno;
+	close(control[1]);
+	close(hello[1]);
+	bool answered = a->collector > 0 &&
+			descriptor_receive(hello[0], &welcome, sizeof(welcome), &a->rings);
+	close(hello[0]);
+	if (a->collector < 0)
+		return error_errno(ERROR_ENVIRONMENT, why, "can't start the collector");
+	return answered && welcome.record == HW_ANSWER_RECORD && a->rings >= 0 ? NULL
+									       : explain_refusal(a);
+}
+
+/* Signals that end it come through a descriptor. */
+static struct error *watch_signals(struct attaching *a)
+{
+	sigset_t watched;
+	sigemptyset(&watched);
+	sigaddset(&watched, SIGINT);
+	sigaddset(&watched, SIGTERM);
+	sigaddset(&watched, SIGHUP);
+	sigprocmask(SIG_BLOCK, &watched, &a->old_mask);
+	a->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+	return a->signals < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't watch for signals")
+			      : NULL;
+}
+
+static void notify_collector(const struct attaching *a, uint32_t kind)
+{
+	const struct collector_ended message = {kind, 0};
+	(void)!send(a->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Changes what has been loaded since, and what a late binding has overwritten. Returns false if the
+ * process is not what it was. */
+static bool renew_slots(struct attaching *a)
+{
+	struct attach_plan now;
+	size_t changed = 0;
+	struct error *error = attach_plan_renew(&a->plan, &now);
+	if (!error)
+		error = attach_inject_more(&a->attached, &a->image, &now, &changed);
+	attach_plan_deinit(&now);
+	bool ok = !error;
+	error_destroy(error);
+	return ok || attach_is_there(&a->attached);
+}
+
+/* Looks at the process. Returns false if it has become another program. */
+static bool look_at_process(struct attaching *a)
+{
+	uint64_t state = linked_objects_state(&a->plan.objects.memory, a->plan.objects.debug);
+	if (!state)
+		return attach_is_there(&a->attached) ||
+		       thread_is_dead(a->options->pid, a->options->pid);
+	if (state == a->objects_state)
+		return true;
+	a->objects_state = state;
+	return renew_slots(a);
+}
+
+static void ask_to_detach(struct attaching *a)
+{
+	if (!a->detaching)
+		notify_collector(a, COLLECTOR_DETACH);
+	a->detaching = true;
+}
+
+/* Until the collector has reported the end. */
+static void wait_for_end(struct attaching *a, struct launch_result *ret)
+{
+	uint64_t began = stop_now_ns(), until = began + a->options->for_ns;
+	bool verified = !a->plan.has_lazy, changed = false;
+	for (;;) {
+		struct pollfd polled[2] = {
+			{.fd = a->control, .events = POLLIN}, {.fd = a->signals, .events = POLLIN}};
+		uint64_t now = stop_now_ns(), wait_ns = LOOK_NS;
+		if (a->options->for_ns && !a->detaching)
+			wait_ns = now >= until ? 0 : min(wait_ns, until - now);
+		if (!verified)
+			wait_ns = min(wait_ns, (uint64_t)VERIFY_NS);
+		const struct timespec timeout = {0, (long)wait_ns};
+		(void)!ppoll(polled, 2, &timeout, NULL);
+		if (polled[0].revents && !launch_result_take(a->control, ret))
+			return;
+		struct signalfd_siginfo info;
+		bool asked = polled[1].revents && read(a->signals, &info, sizeof(info)) > 0;
+		now = stop_now_ns();
+		if (asked || (a->options->for_ns && now >= until))
+			ask_to_detach(a);
+		if (a->detaching || changed)
+			continue;
+		if (!verified && now - began >= VERIFY_NS)
+			verified = renew_slots(a);
+		if (!look_at_process(a)) {
+			changed = true;
+			notify_collector(a, HPW_EXIT_EXEC);
+		}
+	}
+}
+
+/* Nothing has been changed yet: takes everything back. */
+static void take_back(struct attaching *a)
+{
+	if (a->collector > 0) {
+		kill(a->collector, SIGKILL);
+		child_wait(a->collector, NULL, 0);
+		unlink(a->file.name);
+	}
+	recording_file_discard(&a->file);
+	session_remove(&a->session);
+}
+
+static struct error *attach_begin(struct attaching *a)
+{
+	struct error *error = attach_plan_make(a->options->pid, &a->plan);
+	if (!error)
+		error = watch_signals(a);
+	if (!error)
+		error = open_all(a);
+	if (!error)
+		error = start_collector(a);
+	if (error)
+		return error;
+	a->objects_state = linked_objects_state(&a->plan.objects.memory, a->plan.objects.debug);
+	error = attach_inject(&a->plan, &a->image, a->rings, a->options->budget_ns, &a->attached);
+	close(a->rings);
+	a->rings = -1;
+	return error;
+}
+
+static void report_start(const struct attaching *a)
+{
+	const struct attach_start start = {.file = a->file.name,
+		.slots = a->plan.slots.len,
+		.objects = a->plan.changed_objects,
+		.stop_ns = a->attached.pause.stop_ns,
+		.pause_ns = a->attached.pause.all_ns};
+	if (a->options->on_start)
+		a->options->on_start(a->options->on_start_context, &start);
+}
+
+static void attaching_deinit(struct attaching *a)
+{
+	attach_plan_deinit(&a->plan);
+	attach_image_close(&a->image);
+	const int descriptors[] = {a->control, a->signals, a->rings};
+	for (size_t i = 0; i < ARRAY_SIZE(descriptors); i++) {
+		if (descriptors[i] >= 0)
+			close(descriptors[i]);
+	}
+	if (a->message != MAP_FAILED)
+		munmap(a->message, MESSAGE_BYTES);
+	if (a->signals >= 0)
+		sigprocmask(SIG_SETMASK, &a->old_mask, NULL);
+}
+
+/* The collector has gone without a report. */
+static void let_go_alone(const struct attaching *a)
+{
+	struct attach_removed removed;
+	error_destroy(attach_remove(a->options->pid, NULL, &removed));
+}
+
+struct error *attach_and_wait(const struct attach_options *options, struct launch_result *ret)
+{
+	struct attaching a = {.options = options,
+		.session = {.socket = -1, .abstract = -1, .lock = -1},
+		.began = clock_pair_now(),
+		.file = {.fd = -1},
+		.plan = {.objects.memory = {-1, -1, -1, NULL, NULL}},
+		.image = {.memory = -1},
+		.control = -1,
+		.signals = -1,
+		.rings = -1,
+		.message = MAP_FAILED};
+	daemonize_note_descriptors(&a.apart);
+	memset(ret, 0, sizeof(*ret));
+	ret->sampled = options->launch->mode.sample_bytes;
+	struct error *error = attach_begin(&a);
+	if (error) {
+		take_back(&a);
+		attaching_deinit(&a);
+		return error;
+	}
+	close(a.file.fd);
+	session_stop_listening(&a.session);
+	report_start(&a);
+	wait_for_end(&a, ret);
+	if (ret->collector == LAUNCH_COLLECTOR_DIED) {
+		let_go_alone(&a);
+		session_remove(&a.session);
+	}
+	session_leave(&a.session);
+	child_wait(a.collector, NULL, 0);
+	ret->last_file = strdup(a.file.name);
+	ret->file = steal_ptr(a.file.name);
+	recording_file_deinit(&a.file);
+	attaching_deinit(&a);
+	return NULL;
+}
+
+struct error *attach_let_go(pid_t pid, struct attach_end *ret)
+{
+	struct hw_reply reply;
+	struct attach_removed removed;
+	*ret = (struct attach_end){.file = NULL};
+	struct error *asked = ask_for(pid, HW_ASK_DETACH, "", &reply);
+	if (!asked) {
+		ret->file = strdup(reply.file);
+		return ret->file ? NULL : error_no_memory();
+	}
+	/* The collector may be gone. */
+	struct error *error = attach_remove(pid, NULL, &removed);
+	ret->slots = removed.slots;
+	ret->left_bytes = removed.left_bytes;
+	error_destroy(asked);
+	return error;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/attach/injection.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "format/shm.h"
+#include "process/proc_info.h"
+
+#define PAGE 4096ull
+/* glibc's and musl's struct pthread have the thread's id there, from the thread pointer on. */
+static const uint64_t tid_offsets[] = {720, 48};
+
+/* One system call of the process; 0 after an error, which is kept. */
+static uint64_t do_call(struct injection *in, const char *what, uint64_t number, uint64_t a,
+	uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+{
+	const uint64_t arguments[6] = {a, b, c, d, e, f};
+	return injection_call(in, what, number, arguments);
+}
+
+/* What the process is to receive: in its scratch page. */
+struct scratch {
+	int pair[2];
+	char byte;
+	struct msghdr message;
+	struct iovec part;
+	char control[CMSG_SPACE(2 * sizeof(int))];
+};
+
+/* Sends descriptors to a socket of the process. */
+static bool send_descriptors(int socket, const int descriptors[static 2])
+{
+	char byte = 0, control[CMSG_SPACE(2 * sizeof(int))] = "";
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control)};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(header), descriptors, 2 * sizeof(int));
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
+}
+
+/* Its end of a socket pair that the process has made. */
+static int take_socket(struct injection *in, int number)
+{
+	_cleanup_close_ int process = (int)syscall(SYS_pidfd_open, in->pid, 0);
+	int taken = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, number, 0);
+	if (taken < 0)
+		injection_fail(in, "its descriptors can't be taken (pidfd_getfd)", errno);
+	return taken;
+}
+
+static void receive_in_process(struct injection *in, int socket, int ret[static 2])
+{
+	struct scratch s = {.byte = 0};
+	uint64_t at = in->scratch;
+	s.part = (struct iovec){(void *)(at + offsetof(struct scratch, byte)), 1};
+	s.message = (struct msghdr){.msg_iov = (void *)(at + offsetof(struct scratch, part)),
+		.msg_iovlen = 1,
+		.msg_control = (void *)(at + offsetof(struct scratch, control)),
+		.msg_controllen = sizeof(s.control)};
+	if (!injection_write(in, at, &s, sizeof(s)))
+		injection_fail(in, "its memory can't be written to", errno);
+	do_call(in, "a message (recvmsg)", SYS_recvmsg, (uint64_t)socket,
+		at + offsetof(struct scratch, message), MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0);
+	if (in->error)
+		return;
+	if (!injection_read(in, at, &s, sizeof(s))) {
+		injection_fail(in, "its memory can't be read", errno);
+		return;
+	}
+	struct cmsghdr header;
+	memcpy(&header, s.control, sizeof(header));
+	if (s.message.msg_controllen < CMSG_LEN(2 * sizeof(int)) ||
+		header.cmsg_type != SCM_RIGHTS || header.cmsg_len != CMSG_LEN(2 * sizeof(int)))
+		injection_fail(in, "it has no room for two more descriptors", EMFILE);
+	else
+		memcpy(ret, s.control + sizeof(header), 2 * sizeof(int));
+}
+
+/* Gives the process two descriptors of ours, through a socket pair: neither needs a name that both
+ * can see. */
+static void give_descriptors(struct injection *in, const int ours[static 2], int ret[static 2])
+{
+	int pair[2] = {-1, -1};
+	ret[0] = ret[1] = -1;
+	do_call(in, "a socket pair", SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
+		in->scratch + offsetof(struct scratch, pair), 0, 0);
+	if (in->error)
+		return;
+	if (!injection_read(in, in->scratch + offsetof(struct scratch, pair), pair, sizeof(pair)))
+		injection_fail(in, "its memory can't be read", errno);
+	_cleanup_close_ int socket = in->error ? -1 : take_socket(in, pair[1]);
+	if (socket >= 0 && !send_descriptors(socket, ours))
+		injection_fail(in, "descriptors can't be sent to it", errno);
+	if (!in->error)
+		receive_in_process(in, pair[0], ret);
+	for (int i = 0; i < 2; i++) {
+		if (pair[i] >= 0)
+			injection_call_anyway(in, SYS_close, (uint64_t)pair[i], 0, 0);
+	}
+}
+
+static void advise_kernel(struct injection *in, uint64_t at, uint64_t bytes, int advice)
+{
+	injection_call_anyway(in, SYS_madvise, at, bytes, (uint64_t)advice);
+}
+
+static void unmap_all(struct injection *in)
+{
+	const struct hw_attach *s = in->settings;
+	if (s->shared)
+		injection_call_anyway(in, SYS_munmap, s->shared, s->shared_bytes, 0);
+	if (s->own)
+		injection_call_anyway(in, SYS_munmap, s->own, s->own_bytes, 0);
+}
+
+/* The process may have an image of an earlier time, to which nothing leads but what the program has
+ * kept of its functions' addresses. If the code is the same, it is used again. */
+static uint64_t find_earlier(
+	struct injection *in, const struct attach_plan *plan, const struct attach_image *image)
+{
+	const struct process_map_vec *maps = &plan->objects.maps.maps;
+	_cleanup_free_ char *ours = malloc(image->data), *theirs = malloc(image->data);
+	if (!ours || !theirs || pread(image->memory, ours, image->data, 0) != (ssize_t)image->data)
+		return 0;
+	for (size_t i = 0; i < maps->len; i++) {
+		if (strstr(maps->data[i].path, "/memfd:" HW_ATTACH_NAME) && !maps->data[i].offset &&
+			injection_read(in, maps->data[i].start, theirs, image->data) &&
+			!memcmp(ours, theirs, image->data))
+			return maps->data[i].start;
+	}
+	return 0;
+}
+
+static void map_image(struct injection *in, const struct attach_image *image, int descriptor)
+{
+	struct hw_attach *s = in->settings;
+	s->image_bytes = image->bytes;
+	if (s->image)
+		return;
+	s->image = do_call(in, "to map code", SYS_mmap, 0, image->bytes, PROT_READ | PROT_EXEC,
+		MAP_PRIVATE, (uint64_t)descriptor, 0);
+	if (s->image)
+		do_call(in, "to map data", SYS_mmap, s->image + image->data,
+			image->bytes - image->data, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+			(uint64_t)descriptor, image->data);
+}
+
+/* Wiped by fork, so that a child records nothing; the shared memory is not even there in a child.
+ */
+static void map_memory(struct injection *in, const struct attach_image *image, int descriptor)
+{
+	struct hw_attach *s = in->settings;
+	s->own_bytes = image->layout.own_bytes;
+	s->own = do_call(in, "memory", SYS_mmap, 0, s->own_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0);
+	if (s->own) {
+		do_call(in, "memory that fork wipes", SYS_madvise, s->own, s->own_bytes,
+			MADV_WIPEONFORK, 0, 0, 0);
+		advise_kernel(in, s->own, s->own_bytes, MADV_DONTDUMP);
+		advise_kernel(in, s->own, s->own_bytes, MADV_NOHUGEPAGE);
+	}
+	s->shared_bytes = HW_SHM_BYTES;
+	s->shared = do_call(in, "to map the shared memory", SYS_mmap, 0, s->shared_bytes,
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, (uint64_t)descriptor, 0);
+	if (s->shared) {
+		do_call(in, "memory that fork leaves out", SYS_madvise, s->shared, s->shared_bytes,
+			MADV_DONTFORK, 0, 0, 0);
+		advise_kernel(in, s->shared, s->shared_bytes, MADV_DONTDUMP);
+	}
+}
+
+/* The number of a thread in its own PID namespace, as its libc has it. */
+static uint32_t inner_tid(pid_t pid, pid_t tid, bool is_other)
+{
+	char name[64];
+	char *status;
+	size_t bytes;
+	if (!is_other)
+		return (uint32_t)tid;
+	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+	struct error *error = process_read(pid, name, 16384, &status, &bytes);
+	if (error) {
+		error_destroy(error);
+		return 0;
+	}
+	const char *line = strstr(status, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
+	while (end && end > line && end[-1] != '\t' && end[-1] != ' ')
+		end--;
+	uint32_t number = end ? (uint32_t)strtoul(end, NULL, 10) : 0;
+	free(status);
+	return number;
+}
+
+/* Where libc has the ids of threads: where all that have stopped have theirs. */
+static uint64_t find_tid_offset(const struct injection *in)
+{
+	bool is_other = process_inner_pid(in->pid) != in->pid;
+	for (size_t o = 0; o < sizeof(tid_offsets) / sizeof(tid_offsets[0]); o++) {
+		bool all = true;
+		for (size_t i = 0; i < in->stopped.threads.len && all; i++) {
+			const struct stopped_thread *thread = &in->stopped.threads.data[i];
+			uint32_t there;
+			all = !thread->stopped ||
+			      (injection_read(in, thread->regs.fs_base + tid_offsets[o], &there,
+				       sizeof(there)) &&
+				      there == inner_tid(in->pid, thread->tid, is_other));
+		}
+		if (all)
+			return tid_offsets[o];
+	}
+	return 0;
+}
+
+/* Adds a slot to the settings and changes it. */
+static bool change_slot(
+	struct injection *in, const struct attach_image *image, const struct linked_slot *slot)
+{
+	struct hw_attach *s = in->settings;
+	if (s->slot_count >= HW_ATTACH_SLOTS_MAX)
+		return false;
+	s->slots[s->slot_count++] = (struct hw_attach_slot){
+		slot->address, slot->value, s->image + image->hooks[slot->function]};
+	return true;
+}
+
+static void write_settings(struct injection *in, const struct attach_image *image)
+{
+	const struct hw_attach *s = in->settings;
+	size_t bytes = offsetof(struct hw_attach, slots) + s->slot_count * sizeof(s->slots[0]);
+	const struct hw_attach_own own = {.records = 1, .shared = s->shared};
+	if (!in->error && (!injection_write(in, s->image + image->settings, s, bytes) ||
+				  !injection_write(in, s->own, &own,
+					  offsetof(struct hw_attach_own, ring_bytes))))
+		injection_fail(in, "its memory can't be written to", errno);
+}
+
+/* From the last on, if one fails: then all before it are as they were. */
+static void write_slots(struct injection *in)
+{
+	const struct hw_attach *s = in->settings;
+	uint32_t done = 0;
+	for (; done < s->slot_count && !in->error; done++) {
+		if (!injection_write(in, s->slots[done].address, &s->slots[done].hook, 8))
+			injection_fail(in, "its tables of functions can't be written to", errno);
+	}
+	for (; in->error && done-- > 0;)
+		(void)!injection_write(in, s->slots[done].address, &s->slots[done].before, 8);
+}
+
+/* While it was examined it ran on: what has been bound since is what it was bound to. */
+static void collect_slots(
+	struct injection *in, const struct attach_plan *plan, const struct attach_image *image)
+{
+	for (size_t i = 0; i < plan->slots.len && !in->error; i++) {
+		struct linked_slot slot = plan->slots.data[i];
+		uint64_t now;
+		if (!injection_read(in, slot.address, &now, sizeof(now)))
+			continue; /* unloaded */
+		if (now != slot.value && !(slot.is_lazy && now == plan->real[slot.function]))
+			continue;
+		slot.value = now;
+		change_slot(in, image, &slot);
+	}
+}
+
+static void inject_stopped(struct injection *in, const struct attach_plan *plan,
+	const struct attach_image *image, int shared)
+{
+	struct hw_attach *s = in->settings;
+	const int ours[2] = {image->memory, shared};
+	int theirs[2] = {-1, -1};
+	*s = (struct hw_attach){.magic = HW_ATTACH_MAGIC,
+		.version = HW_ATTACH_VERSION,
+		.operators = plan->operators,
+		.find_object = plan->find_object,
+		.program_headers = plan->objects.program_headers,
+		.program_header_count = plan->objects.program_header_count};
+	memcpy(s->real, plan->real, sizeof(s->real));
+	s->image = find_earlier(in, plan, image);
+	in->scratch = do_call(in, "memory", SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0);
+	if (in->scratch)
+		give_descriptors(in, ours, theirs);
+	map_image(in, image, theirs[0]);
+	map_memory(in, image, theirs[1]);
+	for (int i = 0; i < 2; i++) {
+		if (theirs[i] >= 0)
+			injection_call_anyway(in, SYS_close, (uint64_t)theirs[i], 0, 0);
+	}
+	if (in->scratch)
+		injection_call_anyway(in, SYS_munmap, in->scratch, PAGE, 0);
+	if (!in->error) {
+		s->tid_offset = find_tid_offset(in);
+		collect_slots(in, plan, image);
+	}
+	write_settings(in, image);
+	if (!in->error)
+		write_slots(in);
+	if (in->error)
+		unmap_all(in);
+	remote_calls_end(&in->calls);
+}
+
+/* Threads that run 32-bit code, or none that can do calls. */
+static void check_stopped(struct injection *in, uint64_t budget_ns, struct attach_pause *pause)
+{
+	pause->stop_ns = stop_now_ns() - in->stopped.since_ns;
+	if (stop_is_32bit(&in->stopped))
+		in->error = error_create(ERROR_INPUT, "process %d runs 32-bit code", (int)in->pid);
+	else if (budget_ns && pause->stop_ns > budget_ns)
+		in->error = error_create(ERROR_ENVIRONMENT,
+			"it took %.1f ms to stop the %zu threads of process %d, more than the %.0f "
+			"ms that it may stand still; nothing was changed. Try again when the "
+			"machine "
+			"is less busy, or allow more (--pause)",
+			(double)pause->stop_ns / 1e6, in->stopped.threads.len, (int)in->pid,
+			(double)budget_ns / 1e6);
+	else
+		in->error = remote_calls_begin(&in->stopped, &in->calls);
+}
+
+struct error *attach_inject(const struct attach_plan *plan, const struct attach_image *image,
+	int shared, uint64_t budget_ns, struct attached *ret)
+{
+	struct injection in;
+	*ret = (struct attached){
+		.pid = plan->pid, .settings = image->settings, .data = image->data};
+	in.error = injection_begin(plan->pid, &in);
+	if (!in.error)
+		in.error = stop_process_retry(&in.stopped);
+	if (!in.error) {
+		check_stopped(&in, budget_ns, &ret->pause);
+		if (!in.error)
+			inject_stopped(&in, plan, image, shared);
+		ret->image = in.settings->image;
+	}
+	return injection_end(&in, &ret->pause);
+}
+
+static bool has_slot(const struct hw_attach *s, const struct linked_slot *slot)
+{
+	for (uint32_t i = 0; i < s->slot_count; i++) {
+		if (s->slots[i].address == slot->address)
+			return true;
+	}
+	return false;
+}
+
+/* New slots go behind those that are there, so that they can be put back. One that is there already
+ * was overwritten by the process, as it was bound late or its place is another object's now. */
+static size_t add_slots(struct injection *in, const struct attached *attached,
+	const struct attach_image *image, const struct attach_plan *plan)
+{
+	struct hw_attach *s = in->settings;
+	size_t changed = 0;
+	uint64_t at = attached->image + attached->settings;
+	if (!injection_read(in, at, s, sizeof(*s)) || s->magic != HW_ATTACH_MAGIC) {
+		injection_fail(in, "it has no image any more", ESRCH);
+		return 0;
+	}
+	if (!s->own)
+		return 0; /* it has been let go meanwhile */
+	for (size_t i = 0; i < plan->slots.len; i++) {
+		const struct linked_slot *slot = &plan->slots.data[i];
+		if (!has_slot(s, slot) && !change_slot(in, image, slot))
+			break;
+	}
+	if (!injection_write(in, at, s, sizeof(*s))) {
+		injection_fail(in, "its memory can't be written to", errno);
+		return 0;
+	}
+	for (size_t i = 0; i < plan->slots.len; i++) {
+		const struct linked_slot *slot = &plan->slots.data[i];
+		uint64_t hook = s->image + image->hooks[slot->function];
+		changed += injection_write(in, slot->address, &hook, sizeof(hook));
+	}
+	return changed;
+}
+
+struct error *attach_inject_more(const struct attached *attached, const struct attach_image *image,
+	const struct attach_plan *plan, size_t *ret_changed)
+{
+	struct injection in;
+	*ret_changed = 0;
+	if (!plan->slots.len)
+		return NULL;
+	in.error = injection_begin(attached->pid, &in);
+	if (!in.error)
+		in.error = stop_process_retry(&in.stopped);
+	if (!in.error)
+		*ret_changed = add_slots(&in, attached, image, plan);
+	return injection_end(&in, NULL);
+}
+
+bool attach_is_there(const struct attached *attached)
+{
+	struct injection in;
+	uint64_t magic = 0;
+	in.error = injection_begin(attached->pid, &in);
+	bool is = !in.error &&
+		  injection_read(&in, attached->image + attached->settings, &magic, 8) &&
+		  magic == HW_ATTACH_MAGIC;
+	error_destroy(injection_end(&in, NULL));
+	return is;
+}

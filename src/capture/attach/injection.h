@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Shared by what changes a process and what changes it back. */
+#ifndef CAPTURE_ATTACH_INJECTION_H
+#define CAPTURE_ATTACH_INJECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/attach/inject.h"
+#include "process/remote_calls.h"
+#include "process/stop.h"
+
+/* A process that is being changed. */
+struct injection {
+	pid_t pid;
+	int memory; /* of the process, read and written */
+	struct stopped stopped;
+	struct remote_calls calls;
+	uint64_t scratch;    /* a page of the process, while it is stopped */
+	struct error *error; /* the first */
+	struct hw_attach *settings;
+};
+
+/* Opens the process's memory; injection_end() in any case. */
+struct error *injection_begin(pid_t pid, struct injection *ret) must_check_;
+/* Lets the process go on. Returns the injection's error; *ret_pause: NULL or how long it stood. */
+struct error *injection_end(struct injection *in, struct attach_pause *ret_pause) must_check_;
+
+bool injection_read(const struct injection *in, uint64_t address, void *ret, size_t bytes);
+bool injection_write(const struct injection *in, uint64_t address, const void *data, size_t bytes);
+
+/* Keeps an error, if there is none yet: "process N can't be attached: " and `what`. */
+void injection_fail(struct injection *in, const char *what, int why);
+
+/* Lets the process do a system call. Returns 0 after an error, which is kept; nothing is done if
+ * there is one already. `what`: that the kernel refuses it. */
+uint64_t injection_call(struct injection *in, const char *what, uint64_t number,
+	const uint64_t arguments[static 6]);
+/* The same where a failure makes no difference. */
+void injection_call_anyway(
+	struct injection *in, uint64_t number, uint64_t a, uint64_t b, uint64_t c);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/attach/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "capture/attach/image.h"
+#include "capture/shared_memory.h"
+#include "process/proc_info.h"
+
+#define STATUS_BYTES 16384
+
+/* The number after a name in /proc/PID/status; -1: it is not there. */
+static long status_number(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+	return line ? strtol(line + strlen(name), NULL, 10) : -1;
+}
+
+static struct error *check_status(struct attach_plan *plan)
+{
+	char *status;
+	size_t bytes;
+	struct error *error = process_read(plan->pid, "status", STATUS_BYTES, &status, &bytes);
+	if (error)
+		return error;
+	long seccomp = status_number(status, "\nSeccomp:");
+	plan->threads = (unsigned)status_number(status, "\nThreads:");
+	free(status);
+	if (seccomp > 0)
+		return error_create(ERROR_ENVIRONMENT,
+			"process %d has a seccomp filter, which may kill it for a system call that "
+			"it does not make itself; start it under `heapwise run`, which goes on "
+			"under filters",
+			(int)plan->pid);
+	return NULL;
+}
+
+static bool has_map(const struct attach_plan *plan, const char *name)
+{
+	const struct process_map_vec *maps = &plan->objects.maps.maps;
+	for (size_t i = 0; i < maps->len; i++) {
+		if (strstr(maps->data[i].path, name))
+			return true;
+	}
+	return false;
+}
+
+/* An image alone is one of an earlier time. */
+static struct error *check_maps(const struct attach_plan *plan)
+{
+	int pid = (int)plan->pid;
+	bool has_rings = has_map(plan, SHARED_MEMORY_PREFIX);
+	if (has_rings && has_map(plan, "/memfd:" HW_ATTACH_NAME))
+		return error_create(ERROR_ENVIRONMENT,
+			"process %d is attached already; `heapwise detach %d` ends that", pid, pid);
+	if (has_rings || has_map(plan, "/libheapwise-"))
+		return error_create(ERROR_ENVIRONMENT,
+			"process %d is recorded already, since it was started; see `heapwise ctl "
+			"%d "
+			"status`",
+			pid, pid);
+	return NULL;
+}
+
+static bool is_named(const char *path, const char *start)
+{
+	return !strncmp(path_last_part(path), start, strlen(start));
+}
+
+static bool is_libc(const struct linked_object *object)
+{
+	return is_named(object->path, "libc.so") || is_named(object->path, "libc-") ||
+	       is_named(object->path, "ld-musl");
+}
+
+static bool is_cxx_library(const struct linked_object *object)
+{
+	return is_named(object->path, "libstdc++.so") || is_named(object->path, "libc++");
+}
+
+static bool is_sanitizer(const char *path)
+{
+	static const char *const names[] = {
+		"libasan.so", "libtsan.so", "libhwasan.so", "liblsan.so", "libclang_rt."};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (is_named(path, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static struct error *check_allocator(
+	const struct attach_plan *plan, const struct linked_object *allocator)
+{
+	if (!allocator)
+		return error_create(ERROR_INPUT,
+			"process %d has no malloc: nothing in it allocates by a function of libc",
+			(int)plan->pid);
+	if (allocator == plan->objects.objects.data)
+		return error_create(ERROR_INPUT,
+			"process %d: the program defines malloc itself, and calls it without a "
+			"table that could be changed",
+			(int)plan->pid);
+	if (is_sanitizer(allocator->path))
+		return error_create(ERROR_INPUT,
+			"process %d runs under a sanitizer, whose allocator (%s) is not recorded",
+			(int)plan->pid, allocator->path);
+	return NULL;
+}
+
+/* Of malloc's object or libc's: others could not be mixed with it. */
+static bool is_usable(const struct linked_object *object, const struct linked_object *allocator)
+{
+	return object == allocator || is_libc(object);
+}
+
+static void find_operators(struct attach_plan *plan, const struct linked_object *allocator)
+{
+	const struct linked_object *object = NULL;
+	bool has = linked_function(&plan->objects, "_Znwm", &object);
+	bool plain = !has || is_cxx_library(object);
+	bool own = has && object == allocator;
+	plan->operators = plain ? HW_ATTACH_OPERATORS_PLAIN : HW_ATTACH_OPERATORS_OWN;
+	/* A program's own operators call malloc, by a slot, or have memory of their own. */
+	for (unsigned i = HW_ATTACH_NEW; i < HW_ATTACH_FUNCTIONS && (plain || own); i++) {
+		uint64_t address =
+			linked_function(&plan->objects, attach_function_names[i], &object);
+		if (address && (own ? object == allocator : is_cxx_library(object)))
+			plan->real[i] = address;
+	}
+}
+
+static struct error *find_functions(struct attach_plan *plan)
+{
+	const struct linked_object *allocator = NULL, *object = NULL;
+	(void)linked_function(&plan->objects, "malloc", &allocator);
+	struct error *error = check_allocator(plan, allocator);
+	if (error)
+		return error;
+	plan->allocator = allocator->path;
+	for (unsigned i = 0; i < HW_ATTACH_NEW; i++) {
+		uint64_t address =
+			linked_function(&plan->objects, attach_function_names[i], &object);
+		if (address && is_usable(object, allocator))
+			plan->real[i] = address;
+		else if (address || i == HW_ATTACH_FREE || i == HW_ATTACH_REALLOC ||
+			 i == HW_ATTACH_CALLOC)
+			return error_create(ERROR_INPUT,
+				"process %d has malloc from %s, but %s %s%s: which calls belong "
+				"together is not known",
+				(int)plan->pid, allocator->path, attach_function_names[i],
+				address ? "from " : "is nowhere", address ? object->path : "");
+	}
+	find_operators(plan, allocator);
+	plan->find_object = linked_function(&plan->objects, "_dl_find_object", NULL);
+	if (!plan->find_object)
+		return error_create(ERROR_INPUT,
+			"process %d: its dynamic linker has no _dl_find_object (glibc before 2.35, "
+			"or "
+			"musl), by which call stacks are walked without a lock",
+			(int)plan->pid);
+	return NULL;
+}
+
+/* The linker calls malloc under its own lock; an allocator calls itself for its own sake. */
+static bool is_left_alone(const struct attach_plan *plan, const struct linked_object *object)
+{
+	return object->is_linker || (!strcmp(object->path, plan->allocator) && !is_libc(object));
+}
+
+static struct error *find_slots(struct attach_plan *plan)
+{
+	for (size_t i = 0; i < plan->objects.objects.len; i++) {
+		const struct linked_object *object = &plan->objects.objects.data[i];
+		size_t before = plan->slots.len;
+		if (is_left_alone(plan, object))
+			continue;
+		struct error *error = linked_slots(&plan->objects, object, attach_function_names,
+			plan->real, HW_ATTACH_FUNCTIONS, &plan->slots, &plan->other);
+		if (error)
+			return error;
+		plan->changed_objects += plan->slots.len > before;
+	}
+	for (size_t i = 0; i < plan->slots.len; i++)
+		plan->has_lazy |= plan->slots.data[i].is_lazy;
+	if (plan->slots.len > HW_ATTACH_SLOTS_MAX)
+		return error_create(ERROR_INPUT,
+			"process %d has %zu references to functions of its allocator, more than "
+			"the "
+			"%u that can be changed",
+			(int)plan->pid, plan->slots.len, HW_ATTACH_SLOTS_MAX);
+	if (!plan->slots.len)
+		return error_create(ERROR_INPUT,
+			"process %d: nothing in it calls functions of %s through a table that "
+			"could "
+			"be changed",
+			(int)plan->pid, plan->allocator);
+	return NULL;
+}
+
+struct error *attach_plan_make(pid_t pid, struct attach_plan *ret)
+{
+	*ret = (struct attach_plan){.pid = pid, .objects.memory = {-1, -1, -1, NULL, NULL}};
+	struct error *error = check_status(ret);
+	if (!error)
+		error = linked_objects_read(pid, &ret->objects);
+	if (!error)
+		error = check_maps(ret);
+	if (!error)
+		error = find_functions(ret);
+	return error ? error : find_slots(ret);
+}
+
+struct error *attach_plan_renew(const struct attach_plan *before, struct attach_plan *ret)
+{
+	*ret = (struct attach_plan){.pid = before->pid,
+		.operators = before->operators,
+		.allocator = before->allocator,
+		.find_object = before->find_object,
+		.objects.memory = {-1, -1, -1, NULL, NULL}};
+	memcpy(ret->real, before->real, sizeof(ret->real));
+	struct error *error = linked_objects_read(before->pid, &ret->objects);
+	return error ? error : find_slots(ret);
+}
+
+void attach_plan_deinit(struct attach_plan *plan)
+{
+	linked_slot_vec_deinit(&plan->slots);
+	linked_objects_deinit(&plan->objects);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is to be changed in a process, found while it runs: which functions its objects call, where
+ * the words are that lead to them, and why it can't be recorded.
+ */
+#ifndef CAPTURE_ATTACH_PLAN_H
+#define CAPTURE_ATTACH_PLAN_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "format/attach.h"
+#include "process/linked_objects.h"
+
+struct attach_plan {
+	pid_t pid;
+	struct linked_objects objects;
+	uint64_t real[HW_ATTACH_FUNCTIONS]; /* 0: the process has none */
+	uint64_t operators;                 /* enum hw_attach_operators */
+	const char *allocator;              /* path of the object that defines malloc; borrowed */
+	uint64_t find_object;               /* see struct hw_attach */
+	struct linked_slot_vec slots;
+	size_t other;           /* words that lead elsewhere than expected, and stay */
+	size_t changed_objects; /* that have a slot */
+	bool has_lazy;          /* some slots are not bound yet */
+	unsigned threads;
+};
+
+/*
+ * Examines a process. The reasons against recording it are errors, with what to do. Call
+ * attach_plan_deinit() in any case.
+ */
+struct error *attach_plan_make(pid_t pid, struct attach_plan *ret) must_check_;
+void attach_plan_deinit(struct attach_plan *plan);
+
+/* Reads the objects anew, of a process that is attached: `before` says which functions count. */
+struct error *attach_plan_renew(
+	const struct attach_plan *before, struct attach_plan *ret) must_check_;
+
+#endif

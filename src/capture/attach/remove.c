@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An attached process gets its slots back at once. Its memory is unmapped when no thread is in an
+ * event: a stopped thread is in one if the image's word for it says so, or if it is in the image's
+ * code, just before or after. If one is, the process runs on for a moment and is looked at again.
+ *
+ * The code stays, as functions that only pass on: the program may have kept their addresses (a
+ * table of functions that was filled meanwhile, a register in a loop), and a thread may be in the
+ * real function that a hook has called. docs/decisions/0039-attach.md has the reasons.
+ */
+#include "capture/attach/injection.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "process/maps.h"
+
+/* A thread that is in an event leaves it as soon as it is given a processor: within two seconds. */
+#define STOPS_COUNT 100
+#define PAUSE_NS 20000000
+#define PAUSE_STEPS 10
+/* Of a stack, from the stack pointer on; below it what a leaf function may use (AMD64 ABI 1.0,
+ * section 3.2.2). */
+#define STACK_SCANNED (64u << 20)
+#define RED_ZONE 128u
+#define WINDOW 8192u
+/* Rings' memory is unmapped in so many calls at a stop at most. */
+#define UNMAPS_AT_ONCE 48u
+/* A call is at most so many bytes long (Intel SDM, volume 2, CALL). */
+#define CALL_LENGTH 7u
+
+struct removal {
+	struct injection in;
+	struct attach_image image; /* as this program has it: the same code */
+	uint8_t *code;             /* a copy of it */
+	struct hw_attach_own own;  /* once ring_bytes is not 0 */
+	struct attach_removed *ret;
+};
+
+/* Where a process has an image whose settings say that it is attached; 0: nowhere. */
+static uint64_t find_image(const struct removal *r, const struct process_maps *maps)
+{
+	for (size_t i = 0; i < maps->maps.len; i++) {
+		const struct process_map *map = &maps->maps.data[i];
+		struct hw_attach *s = r->in.settings;
+		if (strstr(map->path, "/memfd:" HW_ATTACH_NAME) && !map->offset &&
+			injection_read(&r->in, map->start + r->image.settings, s, sizeof(*s)) &&
+			s->magic == HW_ATTACH_MAGIC && s->version == HW_ATTACH_VERSION &&
+			s->image == map->start && s->shared)
+			return map->start;
+	}
+	return 0;
+}
+
+static bool is_in_code(const struct removal *r, uint64_t word)
+{
+	return word - r->in.settings->image < r->image.data;
+}
+
+/* Whether a word is the address of a hook, or where a call in the image returns to: such a word on
+ * a stack may be stale, or a return to come, which finds that nothing is recorded any more. */
+static bool is_harmless(const struct removal *r, uint64_t word)
+{
+	uint64_t at = word - r->in.settings->image;
+	for (unsigned i = 0; i < HW_ATTACH_FUNCTIONS; i++) {
+		if (r->image.hooks[i] == at)
+			return true;
+	}
+	if (at >= 5 && r->code[at - 5] == 0xe8)
+		return true;
+	for (uint64_t bytes = 2; bytes <= CALL_LENGTH && bytes <= at; bytes++) {
+		if (r->code[at - bytes] == 0xff && (r->code[at - bytes + 1] >> 3 & 7) == 2)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a stack has an address in the image's code that is neither: a signal handler may have
+ * interrupted a thread there. True also if it can't be read. */
+static bool may_be_interrupted(
+	const struct removal *r, const struct process_maps *maps, uint64_t sp)
+{
+	const struct process_map *map = process_maps_find(maps, sp);
+	_cleanup_free_ uint64_t *window = malloc(WINDOW * sizeof(*window));
+	if (!map || !window)
+		return true;
+	uint64_t at = sp - RED_ZONE < map->start ? map->start : (sp - RED_ZONE) & ~7ull;
+	uint64_t end = map->end - at > STACK_SCANNED ? at + STACK_SCANNED : map->end;
+	while (end - at >= 8) {
+		size_t words = (size_t)(end - at) / 8 < WINDOW ? (size_t)(end - at) / 8 : WINDOW;
+		if (!injection_read(&r->in, at, window, words * 8))
+			return true;
+		for (size_t i = 0; i < words; i++) {
+			if (is_in_code(r, window[i]) && !is_harmless(r, window[i]))
+				return true;
+		}
+		at += words * 8;
+	}
+	return false;
+}
+
+/* Whether a thread is in the image's code, or in an event. True also if that can't be told. */
+static bool is_in_event(const struct removal *r)
+{
+	const struct hw_attach_layout *layout = &r->image.layout;
+	const struct injection *in = &r->in;
+	for (size_t i = 0; i < in->stopped.threads.len; i++) {
+		const struct stopped_thread *thread = &in->stopped.threads.data[i];
+		if (!thread->stopped || is_in_code(r, thread->regs.rip))
+			return true;
+	}
+	size_t bytes = layout->busy_step * layout->busy_count;
+	_cleanup_free_ char *rows = malloc(bytes);
+	uint64_t shared;
+	if (!rows ||
+		!injection_read(in, in->settings->own + layout->busy, rows,
+			bytes - layout->busy_step + sizeof(uint64_t)) ||
+		!injection_read(in, in->settings->own + layout->busy_shared, &shared, 8))
+		return true;
+	for (uint64_t i = 0; i < layout->busy_count; i++) {
+		uint64_t busy;
+		memcpy(&busy, rows + i * layout->busy_step, sizeof(busy));
+		if (busy)
+			return true;
+	}
+	return shared;
+}
+
+/* Whether a signal handler may have interrupted a thread where it is about to begin an event. */
+static bool is_interrupted(const struct removal *r, const struct process_maps *maps)
+{
+	for (size_t i = 0; i < r->in.stopped.threads.len; i++) {
+		if (may_be_interrupted(r, maps, r->in.stopped.threads.data[i].regs.rsp))
+			return true;
+	}
+	return false;
+}
+
+static void put_back_slots(struct removal *r)
+{
+	struct injection *in = &r->in;
+	const struct hw_attach *s = in->settings;
+	for (uint32_t i = 0; i < s->slot_count && i < HW_ATTACH_SLOTS_MAX; i++) {
+		const struct hw_attach_slot *slot = &s->slots[i];
+		uint64_t now;
+		if (!injection_read(in, slot->address, &now, sizeof(now)) || now != slot->hook)
+			continue;
+		if (injection_write(in, slot->address, &slot->before, sizeof(slot->before)))
+			r->ret->slots++;
+		else
+			r->ret->elsewhere++;
+	}
+}
+
+/* Hooks that begin from now on only pass on. */
+static void end_events(struct removal *r)
+{
+	const struct hw_attach *s = r->in.settings;
+	const uint64_t none = 0;
+	const uint32_t no = 0;
+	if (!injection_write(&r->in, s->image + r->image.settings + offsetof(struct hw_attach, own),
+		    &none, sizeof(none)) ||
+		!injection_write(
+			&r->in, s->own + offsetof(struct hw_attach_own, records), &no, sizeof(no)))
+		injection_fail(&r->in, "its memory can't be written to", errno);
+}
+
+/* Unmaps what rings' threads had. Returns whether that was all. */
+static bool unmap_rings(struct removal *r)
+{
+	unsigned count = 0;
+	if (!r->own.ring_bytes &&
+		!injection_read(&r->in, r->in.settings->own, &r->own, sizeof(r->own)))
+		return true;
+	for (size_t i = 0; i < HW_ATTACH_RINGS; i++) {
+		if (!r->own.ring_memory[i])
+			continue;
+		if (count++ == UNMAPS_AT_ONCE)
+			return false;
+		injection_call_anyway(
+			&r->in, SYS_munmap, r->own.ring_memory[i], r->own.ring_bytes, 0);
+		r->own.ring_memory[i] = 0;
+	}
+	return true;
+}
+
+/* Returns whether all is unmapped that is to be. */
+static bool unmap_all(struct removal *r, const struct process_maps *maps)
+{
+	const struct hw_attach *s = r->in.settings;
+	const uint64_t none = 0;
+	uint64_t settings = s->image + r->image.settings;
+	if (!unmap_rings(r))
+		return false;
+	injection_call_anyway(&r->in, SYS_munmap, s->shared, s->shared_bytes, 0);
+	/* What is about to begin an event finds zeros, and begins none. */
+	bool keeps = is_interrupted(r, maps);
+	injection_call_anyway(&r->in, keeps ? SYS_madvise : SYS_munmap, s->own, s->own_bytes,
+		keeps ? MADV_DONTNEED : 0);
+	r->ret->code_bytes = s->image_bytes + (keeps ? s->own_bytes : 0);
+	return injection_write(
+		&r->in, settings + offsetof(struct hw_attach, shared), &none, sizeof(none));
+}
+
+/* One stop. Returns whether there is nothing left to do. */
+static bool remove_some(struct removal *r, bool first)
+{
+	struct injection *in = &r->in;
+	struct process_maps maps = {.text = NULL};
+	bool done = false;
+	in->error = stop_process_retry(&in->stopped);
+	if (in->error)
+		return true;
+	if (first) {
+		/* Slots may have been added until now. */
+		(void)!injection_read(in, in->settings->image + r->image.settings, in->settings,
+			sizeof(*in->settings));
+		put_back_slots(r);
+		end_events(r);
+	}
+	struct error *error = process_maps_read(in->pid, &maps);
+	if (!error && !is_in_event(r)) {
+		error = remote_calls_begin(&in->stopped, &in->calls);
+		done = !error && unmap_all(r, &maps);
+		remote_calls_end(&in->calls);
+	}
+	process_maps_deinit(&maps);
+	error_destroy(error); /* it stays mapped */
+	uint64_t paused = stop_end(&in->stopped);
+	r->ret->pause.all_ns = paused > r->ret->pause.all_ns ? paused : r->ret->pause.all_ns;
+	return done;
+}
+
+static struct error *removal_begin(struct removal *r, pid_t pid)
+{
+	struct error *error = injection_begin(pid, &r->in);
+	if (!error)
+		error = attach_image_open(&r->image);
+	if (error)
+		return error;
+	r->code = malloc(r->image.data);
+	if (!r->code)
+		return error_no_memory();
+	if (pread(r->image.memory, r->code, r->image.data, 0) != (ssize_t)r->image.data)
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't read the image's code");
+	struct process_maps maps = {.text = NULL};
+	error = process_maps_read(pid, &maps);
+	if (!error && !find_image(r, &maps))
+		error = error_create(ERROR_INPUT,
+			"process %d is not attached, or by another version of heapwise", (int)pid);
+	process_maps_deinit(&maps);
+	return error;
+}
+
+/* The process runs on for a moment. */
+static void wait_a_moment(const struct recorder_meanwhile *meanwhile)
+{
+	for (int i = 0; i < PAUSE_STEPS; i++) {
+		nanosleep(&(struct timespec){0, PAUSE_NS / PAUSE_STEPS}, NULL);
+		if (meanwhile && meanwhile->go_on)
+			meanwhile->go_on(meanwhile->context);
+	}
+}
+
+struct error *attach_remove(
+	pid_t pid, const struct recorder_meanwhile *meanwhile, struct attach_removed *ret)
+{
+	*ret = (struct attach_removed){.slots = 0};
+	struct removal r = {.image = {.memory = -1}, .ret = ret};
+	struct error *error = removal_begin(&r, pid);
+	bool done = false;
+	for (int i = 0; !error && !done && i < STOPS_COUNT; i++) {
+		if (i)
+			wait_a_moment(meanwhile);
+		done = remove_some(&r, i == 0);
+	}
+	if (!error && !r.in.error && !done)
+		ret->left_bytes = r.in.settings->own_bytes + r.in.settings->shared_bytes;
+	free(r.code);
+	attach_image_close(&r.image);
+	if (error) {
+		error_destroy(r.in.error);
+		r.in.error = error;
+	}
+	return injection_end(&r.in, NULL);
+}

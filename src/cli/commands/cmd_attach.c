@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise attach: a process that runs already is recorded from now on. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "capture/attach.h"
+#include "cli/options/options.h"
+#include "cli/setup/recording_end.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/output.h"
+#include "query/moments.h"
+
+/* All threads are to have stopped by then. */
+#define PAUSE_USUAL_MS 50u
+
+enum { OPT_ATTACH_FOR = 256, OPT_ATTACH_MODE, OPT_ATTACH_DRY_RUN, OPT_ATTACH_PAUSE };
+
+static const struct option_spec option_specs[] = {
+	{'o', "output", "FILE",
+		"write the recording to FILE (default: heapwise.%n.%p.hpw); %n program, %p PID, %h "
+		"host"},
+	{'f', "force", NULL, "replace FILE if it exists"},
+	{'q', "quiet", NULL, "print only what is wrong"},
+	{OPT_ATTACH_FOR, "for", "TIME",
+		"let the process go after TIME (300ms, 60s, 5min; default: on ^C)"},
+	{OPT_ATTACH_MODE, "mode", "MODE",
+		"exact (default): every event; aggregate: only sums, in a small file"},
+	{OPT_ATTACH_DRY_RUN, "dry-run", NULL,
+		"say what would be changed in the process, or why it can't be recorded; change "
+		"nothing"},
+	{OPT_ATTACH_PAUSE, "pause", "TIME",
+		"change nothing if it takes longer than TIME to stop all threads (default: 50ms)"},
+	{0}};
+
+struct attach_request {
+	struct launch_options launch;
+	struct attach_options attach;
+	bool quiet, dry_run;
+};
+
+/* Returns false, after saying so, if `text` is no time. */
+static bool take_time(
+	const struct options *options, const char *name, const char *text, uint64_t *ret)
+{
+	if (duration_parse(text, ret) && *ret)
+		return true;
+	struct error *error = error_create(
+		ERROR_USAGE, "invalid --%s '%s': expected a time (300ms, 60s, 5min)", name, text);
+	options_refuse(options, error);
+	error_destroy(error);
+	return false;
+}
+
+static bool take_mode(const struct options *options, const char *text, struct mode *ret)
+{
+	struct error *error = NULL;
+	if (!strcmp(text, "aggregate"))
+		ret->kind = MODE_AGGREGATE;
+	else if (!strncmp(text, "sample", 6))
+		error = error_create(ERROR_USAGE,
+			"--mode %s is not for processes that run already: exact or aggregate",
+			text);
+	else if (strcmp(text, "exact") != 0)
+		error = error_create(
+			ERROR_USAGE, "invalid --mode '%s': expected exact or aggregate", text);
+	if (!error)
+		return true;
+	options_refuse(options, error);
+	error_destroy(error);
+	return false;
+}
+
+static bool take_option(const struct options *options, int id, void *ctx)
+{
+	struct attach_request *request = ctx;
+	const char *argument = options->argument;
+	switch (id) {
+	case 'o':
+		request->launch.file = argument;
+		return true;
+	case 'f':
+		request->launch.overwrite = true;
+		return true;
+	case 'q':
+		request->quiet = true;
+		return true;
+	case OPT_ATTACH_FOR:
+		return take_time(options, "for", argument, &request->attach.for_ns);
+	case OPT_ATTACH_MODE:
+		return take_mode(options, argument, &request->launch.mode);
+	case OPT_ATTACH_DRY_RUN:
+		request->dry_run = true;
+		return true;
+	case OPT_ATTACH_PAUSE:
+		return take_time(options, "pause", argument, &request->attach.budget_ns);
+	default:
+		return options_untaken(options, id);
+	}
+}
+
+static void describe_start(void *context, const struct attach_start *start)
+{
+	const struct attach_request *request = context;
+	if (request->quiet)
+		return;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_printf(&text, "process %d is recorded to %s from now on: ", (int)request->attach.pid,
+		recording_short_name(start->file));
+	text_add_counted(&text, start->slots, "reference", "references");
+	text_add(&text, " changed in ");
+	text_add_counted(&text, start->objects, "object", "objects");
+	text_add(&text, ", it stood still for ");
+	text_add_duration_ns(&text, start->pause_ns);
+	message("%s", text.failed ? "recorded" : text.data);
+	if (!request->attach.for_ns)
+		message("^C, or 'heapwise detach %d', lets it go", (int)request->attach.pid);
+}
+
+/* The answer to --dry-run. */
+static int show_outlook(const struct attach_request *request)
+{
+	struct attach_outlook outlook;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	struct error *error = attach_examine(request->attach.pid, &outlook);
+	if (error) {
+		attach_outlook_deinit(&outlook);
+		return message_error(error);
+	}
+	text_printf(&text, "process        %d, ", (int)request->attach.pid);
+	text_add_counted(&text, outlook.threads, "thread", "threads");
+	text_add(&text, "\nallocator      ");
+	text_add_shown(&text, outlook.allocator, SIZE_MAX);
+	text_add(&text, outlook.own_operators ? " (operators new and delete too)" : "");
+	text_add(&text, "\nroute          its references to the allocator's functions are changed\n"
+			"references     ");
+	text_add_counted(&text, outlook.slots, "word", "words");
+	text_add(&text, " in ");
+	text_add_counted(&text, outlook.objects, "object", "objects");
+	if (outlook.other) {
+		text_add(&text, "; ");
+		text_add_counted(&text, outlook.other, "leads elsewhere and stays",
+			"lead elsewhere and stay");
+	}
+	text_add(&text, "\n");
+	attach_outlook_deinit(&outlook);
+	return output_text(&text);
+}
+
+static int cmd_attach(const struct command *command, int argc, char **argv)
+{
+	struct attach_request request = {
+		.launch = {.children = COLLECTOR_CHILDREN_NO, .lifeline = -1, .errors = -1}};
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	uint64_t pid;
+	int code;
+	request.attach = (struct attach_options){.launch = &request.launch,
+		.budget_ns = PAUSE_USUAL_MS * 1000000ull,
+		.on_start = describe_start,
+		.on_start_context = &request};
+	if (!options_each(&options, take_option, &request, &code))
+		return code;
+	if (argc - options.operand != 1)
+		return options_wrong(
+			command, argc == options.operand ? "expected a PID" : "expected one PID");
+	if (!number_whole(argv[options.operand], &pid) || pid > INT_MAX || !pid)
+		return options_wrong(command, "'%s' is not a PID", argv[options.operand]);
+	request.attach.pid = (pid_t)pid;
+	if (request.dry_run)
+		return show_outlook(&request);
+	struct launch_result result;
+	struct error *error = attach_and_wait(&request.attach, &result);
+	if (error)
+		return message_error(error);
+	const struct collector_recording *first =
+		recording_describe_end(&result, &request.launch.dumps, request.quiet);
+	code = first && !first->totals.write_error ? 0 : ERROR_ENVIRONMENT;
+	launch_result_deinit(&result);
+	return code;
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.synopsis = "PID [-o FILE] [-f] [-q] [--for TIME] [--dry-run]",
+	.what = "Records a process that runs already, until it ends or is let go.",
+	.about =
+		"From now on the process is recorded as if 'heapwise run' had started it, until it "
+		"ends, ^C, the end\n"
+		"of --for, or 'heapwise detach PID'. All its threads are stopped for about a "
+		"millisecond, in which\n"
+		"its references to malloc and the other functions of its allocator are changed; "
+		"detaching changes\n"
+		"them back. No function of the process is called, nothing is loaded, and no file "
+		"has to be visible\n"
+		"to it.\n"
+		"\nBlocks from before are not known: they are not in the totals, and their frees "
+		"are only counted.\n"
+		"'heapwise heap PID' shows what there is in all. 'heapwise ctl PID', 'dump PID', "
+		"'mark PID' and\n"
+		"'leaks PID' work as for a process that was started under 'run'. Children that it "
+		"forks are not\n"
+		"recorded.\n",
+	.examples = "  heapwise attach 4711 --for 60s -o leak.hpw && heapwise report leak.hpw\n"
+		    "  heapwise attach $(pidof redis-server)\n"
+		    "  heapwise attach --dry-run 4711\n",
+	.options = option_specs,
+	.no_files = true,
+	.run = cmd_attach,
+};

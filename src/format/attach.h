@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The image that `heapwise attach` maps into a process that already runs: code that never calls
+ * libc, and behind it what the tool tells it. The tool maps the image, the shared memory of shm.h,
+ * and private memory that fork() wipes, while all threads are stopped; nothing in the process runs
+ * for it but those system calls.
+ *
+ * After the process has been let go the image stays, as functions that only pass on: the process
+ * may have taken the address of one meanwhile. The next attachment uses it again.
+ *
+ * A forked child keeps the image and its parent's slots, but not `own`: its hooks see zeros there
+ * and only pass on.
+ */
+#ifndef FORMAT_ATTACH_H
+#define FORMAT_ATTACH_H
+
+#include <stdint.h>
+
+#define HW_ATTACH_MAGIC 0x3168636174746168ull /* "hattach1" */
+#define HW_ATTACH_VERSION 1u
+
+/* As the image is shown in the process's memory map: /memfd:heapwise-attach */
+#define HW_ATTACH_NAME "heapwise-attach"
+
+/* Functions that have a hook, in the order of the image's table. */
+enum hw_attach_function {
+	HW_ATTACH_MALLOC = 0,
+	HW_ATTACH_CALLOC = 1,
+	HW_ATTACH_REALLOC = 2,
+	HW_ATTACH_REALLOCARRAY = 3,
+	HW_ATTACH_FREE = 4,
+	HW_ATTACH_POSIX_MEMALIGN = 5,
+	HW_ATTACH_ALIGNED_ALLOC = 6,
+	HW_ATTACH_MEMALIGN = 7,
+	HW_ATTACH_VALLOC = 8,
+	HW_ATTACH_PVALLOC = 9,
+	HW_ATTACH_CFREE = 10,
+	HW_ATTACH_FREE_SIZED = 11,
+	HW_ATTACH_FREE_ALIGNED_SIZED = 12,
+	HW_ATTACH_DLCLOSE = 13,
+	/* C++'s operators. */
+	HW_ATTACH_NEW = 14,
+	HW_ATTACH_NEW_ARRAY = 15,
+	HW_ATTACH_NEW_NOTHROW = 16,
+	HW_ATTACH_NEW_ARRAY_NOTHROW = 17,
+	HW_ATTACH_NEW_ALIGNED = 18,
+	HW_ATTACH_NEW_ARRAY_ALIGNED = 19,
+	HW_ATTACH_NEW_ALIGNED_NOTHROW = 20,
+	HW_ATTACH_NEW_ARRAY_ALIGNED_NOTHROW = 21,
+	HW_ATTACH_DELETE = 22,
+	HW_ATTACH_DELETE_ARRAY = 23,
+	HW_ATTACH_DELETE_SIZED = 24,
+	HW_ATTACH_DELETE_ARRAY_SIZED = 25,
+	HW_ATTACH_DELETE_NOTHROW = 26,
+	HW_ATTACH_DELETE_ARRAY_NOTHROW = 27,
+	HW_ATTACH_DELETE_ALIGNED = 28,
+	HW_ATTACH_DELETE_ARRAY_ALIGNED = 29,
+	HW_ATTACH_DELETE_SIZED_ALIGNED = 30,
+	HW_ATTACH_DELETE_ARRAY_SIZED_ALIGNED = 31,
+	HW_ATTACH_DELETE_ALIGNED_NOTHROW = 32,
+	HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW = 33,
+	HW_ATTACH_FUNCTIONS = 34
+};
+
+/* Whose operators new and delete the process has. */
+enum hw_attach_operators {
+	/* The C++ library's, which are malloc and free with other names: the hooks call those. */
+	HW_ATTACH_OPERATORS_PLAIN = 0,
+	/* The allocator's own: the hooks call the operators. */
+	HW_ATTACH_OPERATORS_OWN = 1,
+};
+
+/* A word of a module that leads to one of these functions. */
+struct hw_attach_slot {
+	uint64_t address;
+	uint64_t before; /* what it was, to be put back */
+	uint64_t hook;   /* what it is */
+};
+#define HW_ATTACH_SLOTS_MAX 8192u
+/* As in shm.h: HW_RING_SHARED. */
+#define HW_ATTACH_RINGS 512u
+
+/* In the image, written by the tool. */
+struct hw_attach {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t slot_count;
+	/* What the hooks call: the process's own functions; 0: the process has no such function,
+	 * and no slot leads to its hook. */
+	uint64_t real[HW_ATTACH_FUNCTIONS];
+	uint64_t operators;   /* enum hw_attach_operators */
+	uint64_t own;         /* struct hw_attach_own; 0: hooks only pass on */
+	uint64_t find_object; /* _dl_find_object of glibc */
+	uint64_t program_headers, program_header_count, program_header_bytes; /* of the program */
+	/* Where libc keeps a thread's id, from its thread pointer on; 0: not known. */
+	uint64_t tid_offset;
+	/* Mapped for the image: from where to where, each, as the tool unmaps it. */
+	uint64_t image, image_bytes, own_bytes, shared, shared_bytes;
+	struct hw_attach_slot slots[HW_ATTACH_SLOTS_MAX];
+};
+
+/* Where the image has in its private memory what the tool looks at, once it has stopped the
+ * process: a constant of the image. */
+struct hw_attach_layout {
+	uint64_t own_bytes; /* of that memory */
+	/* Words, each so many bytes after the one before, that are not 0 while a thread of the
+	 * process is in an event; and one more, for the shared ring. */
+	uint64_t busy, busy_step, busy_count, busy_shared;
+};
+
+/* At the beginning of the private memory; the rest belongs to the image's code, and is zero at
+ * first. */
+struct hw_attach_own {
+	/* 1: hooks record. The tool sets it when all is in its place; fork() wipes it. */
+	uint32_t records;
+	uint32_t reserved;
+	uint64_t shared; /* where struct hw_shm is mapped */
+	/* The image's: private memory of rings' threads, of so many bytes each; 0: there is none.
+	 */
+	uint64_t ring_bytes;
+	uint64_t ring_memory[HW_ATTACH_RINGS];
+};
+
+#endif

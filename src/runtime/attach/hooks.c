@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: an attached process calls an allocation function through a slot that leads here, any
+ * thread, any moment. May touch: see state.h.
+ *
+ * Each hook does what the real function does, with its result and its errno. No frame of the image
+ * has unwind information, so no exception may pass through: only functions that throw none have
+ * hooks.
+ */
+#include "runtime/attach/events.h"
+
+typedef void *calloc_function(size_t count, size_t size);
+typedef void *reallocarray_function(void *block, size_t count, size_t size);
+typedef void free_sized_function(void *block, size_t size);
+typedef void free_aligned_sized_function(void *block, size_t alignment, size_t size);
+typedef int posix_memalign_function(void **ret, size_t alignment, size_t size);
+typedef int dlclose_function(void *handle);
+
+void *at_hook_malloc(size_t size);
+void *at_hook_calloc(size_t count, size_t size);
+void *at_hook_realloc(void *block, size_t size);
+void *at_hook_reallocarray(void *block, size_t count, size_t size);
+void at_hook_free(void *block);
+int at_hook_posix_memalign(void **ret, size_t alignment, size_t size);
+void *at_hook_aligned_alloc(size_t alignment, size_t size);
+void *at_hook_memalign(size_t alignment, size_t size);
+void *at_hook_valloc(size_t size);
+void *at_hook_pvalloc(size_t size);
+void at_hook_cfree(void *block);
+void at_hook_free_sized(void *block, size_t size);
+void at_hook_free_aligned_sized(void *block, size_t alignment, size_t size);
+int at_hook_dlclose(void *handle);
+
+static size_t checked_product(size_t count, size_t size)
+{
+	size_t bytes;
+	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+AT_HOOK void *at_hook_malloc(size_t size)
+{
+	return at_record_alloc(AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size), size,
+		HW_MALLOC, AT_CALLER());
+}
+
+AT_HOOK void *at_hook_calloc(size_t count, size_t size)
+{
+	return at_record_alloc(AT_REAL(HW_ATTACH_CALLOC, calloc_function *)(count, size),
+		checked_product(count, size), HW_CALLOC, AT_CALLER());
+}
+
+AT_HOOK void *at_hook_realloc(void *block, size_t size)
+{
+	if (!block)
+		return at_record_alloc(
+			AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, size), size,
+			HW_REALLOC, AT_CALLER());
+	return at_record_realloc(block, size, AT_CALLER());
+}
+
+/* Not the real one: libc's calls realloc by its public name, which leads here. */
+AT_HOOK void *at_hook_reallocarray(void *block, size_t count, size_t size)
+{
+	size_t bytes = checked_product(count, size);
+	if (bytes == SIZE_MAX)
+		return at_record_alloc(AT_REAL(HW_ATTACH_REALLOCARRAY, reallocarray_function *)(
+					       block, count, size),
+			bytes, HW_REALLOC, AT_CALLER());
+	if (!block)
+		return at_record_alloc(
+			AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, bytes), bytes,
+			HW_REALLOC, AT_CALLER());
+	return at_record_realloc(block, bytes, AT_CALLER());
+}
+
+AT_HOOK void at_hook_free(void *block)
+{
+	if (block)
+		at_record_free(block, HW_FREE, AT_CALLER());
+	AT_REAL(HW_ATTACH_FREE, at_free_function *)(block);
+}
+
+AT_HOOK void at_hook_cfree(void *block)
+{
+	if (block)
+		at_record_free(block, HW_FREE, AT_CALLER());
+	AT_REAL(HW_ATTACH_CFREE, at_free_function *)(block);
+}
+
+AT_HOOK void at_hook_free_sized(void *block, size_t size)
+{
+	if (block)
+		at_record_free(block, HW_FREE, AT_CALLER());
+	AT_REAL(HW_ATTACH_FREE_SIZED, free_sized_function *)(block, size);
+}
+
+AT_HOOK void at_hook_free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	if (block)
+		at_record_free(block, HW_FREE, AT_CALLER());
+	AT_REAL(HW_ATTACH_FREE_ALIGNED_SIZED, free_aligned_sized_function *)
+	(block, alignment, size);
+}
+
+AT_HOOK int at_hook_posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	int error =
+		AT_REAL(HW_ATTACH_POSIX_MEMALIGN, posix_memalign_function *)(ret, alignment, size);
+	at_record_alloc(error ? NULL : *ret, size, HW_POSIX_MEMALIGN, AT_CALLER());
+	return error;
+}
+
+AT_HOOK void *at_hook_aligned_alloc(size_t alignment, size_t size)
+{
+	return at_record_alloc(
+		AT_REAL(HW_ATTACH_ALIGNED_ALLOC, at_aligned_alloc_function *)(alignment, size),
+		size, HW_ALIGNED_ALLOC, AT_CALLER());
+}
+
+AT_HOOK void *at_hook_memalign(size_t alignment, size_t size)
+{
+	return at_record_alloc(
+		AT_REAL(HW_ATTACH_MEMALIGN, at_aligned_alloc_function *)(alignment, size), size,
+		HW_MEMALIGN, AT_CALLER());
+}
+
+AT_HOOK void *at_hook_valloc(size_t size)
+{
+	return at_record_alloc(AT_REAL(HW_ATTACH_VALLOC, at_malloc_function *)(size), size,
+		HW_VALLOC, AT_CALLER());
+}
+
+AT_HOOK void *at_hook_pvalloc(size_t size)
+{
+	return at_record_alloc(AT_REAL(HW_ATTACH_PVALLOC, at_malloc_function *)(size), size,
+		HW_PVALLOC, AT_CALLER());
+}
+
+AT_HOOK int at_hook_dlclose(void *handle)
+{
+	int result = AT_REAL(HW_ATTACH_DLCLOSE, dlclose_function *)(handle);
+	at_review_modules(AT_CALLER().sp);
+	return result;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Runs when: see state.h. May touch: the same. */
+#include "runtime/attach/state.h"
+
+#include <linux/elf.h>
+#include <linux/mman.h>
+
+/* mman.h of libc has these; linux/mman.h has not. */
+#define PROT_READ_WRITE 3
+#define MAP_PRIVATE_ANONYMOUS 0x22
+#define MAP_NO_RESERVE 0x4000
+#define ADVICE_NO_HUGE_PAGE 15
+#define ADVICE_NO_DUMP 16
+#define ADVICE_WIPE_ON_FORK 18
+
+__attribute__((visibility("default"), used))
+const struct hw_attach_layout hw_attach_layout = {.own_bytes = sizeof(struct at_own),
+	.busy = offsetof(struct at_own, threads) + offsetof(struct at_thread, busy),
+	.busy_step = sizeof(struct at_thread),
+	.busy_count = AT_THREADS + AT_THREADS_PROBES,
+	.busy_shared = offsetof(struct at_own, shared_lock)};
+
+__attribute__((visibility("default"))) struct hw_attach hw_attach = {
+	.magic = HW_ATTACH_MAGIC, .version = HW_ATTACH_VERSION};
+
+/* A ring's private part, as in the preloaded runtime. */
+struct ring_memory {
+	struct rt_thread thread;
+	struct rt_frame frames[2 * RT_DEPTH_MAX];
+	struct rt_stack_cache cache;
+};
+#define RING_BYTES ((sizeof(struct ring_memory) + 4095) / 4096 * 4096)
+
+/* struct dl_find_object of glibc 2.35 and later (dlfcn/dlfcn.h), and of struct link_map what
+ * debuggers know (elf/link.h). */
+struct found_object {
+	uint64_t flags;
+	uint64_t start, end;
+	const struct loaded *map;
+	const uint8_t *eh_frame_hdr;
+	uint64_t reserved[7];
+};
+struct loaded {
+	uint64_t bias;
+	const char *name;
+};
+typedef int find_object_function(uint64_t address, struct found_object *ret);
+
+/* The range of all parts of the program: glibc gives one part of those that have gaps between them.
+ */
+static void find_whole_program(uint64_t bias, struct rt_found *ret)
+{
+	const Elf64_Phdr *parts = (const Elf64_Phdr *)hw_attach.program_headers;
+	for (uint64_t i = 0; parts && i < hw_attach.program_header_count; i++) {
+		if (parts[i].p_type != PT_LOAD)
+			continue;
+		uint64_t start = (bias + parts[i].p_vaddr) & ~4095ull;
+		uint64_t end = bias + parts[i].p_vaddr + parts[i].p_memsz;
+		ret->start = start < ret->start ? start : ret->start;
+		ret->end = end > ret->end ? end : ret->end;
+	}
+}
+
+static bool find_object(uint64_t address, struct rt_found *ret)
+{
+	struct found_object found;
+	find_object_function *function = (find_object_function *)hw_attach.find_object;
+	if (function(address, &found))
+		return false;
+	bool is_main = !*found.map->name;
+	ret->start = found.start;
+	ret->end = found.end;
+	ret->bias = found.map->bias;
+	ret->path = found.map->name;
+	ret->eh_frame_hdr = found.eh_frame_hdr;
+	ret->identity = found.map;
+	uint64_t table = (uint64_t)found.eh_frame_hdr;
+	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && is_main))
+		find_whole_program(ret->bias, ret);
+	return true;
+}
+
+static uint64_t *ring_words(const struct at_own *own, uint32_t ring)
+{
+	return (uint64_t *)((char *)own->shm + HW_SHM_DATA) + hw_ring_start(ring);
+}
+
+static void prepare_own(struct at_own *own)
+{
+	char *base = (char *)own->head.shared;
+	struct hw_shm *shm = (struct hw_shm *)base;
+	own->shm = shm;
+	own->unwinder.stacks.shm = shm;
+	own->unwinder.stacks.nodes = (struct hw_node *)(base + HW_SHM_NODES);
+	own->unwinder.stacks.nodes_max = HW_NODES_MAX;
+	own->unwinder.stacks.lines = (struct hw_line *)(base + HW_SHM_LINES);
+	own->unwinder.stacks.lines_more = (struct hw_line *)(base + HW_SHM_LINES_MORE);
+	own->unwinder.modules = &own->modules;
+	own->unwinder.rules = &own->rules;
+	own->modules.shm = shm;
+	own->modules.table = (struct hw_module *)(base + HW_SHM_MODULES);
+	own->modules.strings = base + HW_SHM_STRINGS;
+	own->modules.find = find_object;
+	own->rules.modules = &own->modules;
+	shm->own[0].start = (uint64_t)own;
+	shm->own[0].end = (uint64_t)own + sizeof(*own);
+	own->head.ring_bytes = shm->own_ring_bytes = RING_BYTES;
+	__atomic_fetch_or(&shm->notes, HW_NOTE_ATTACHED, __ATOMIC_RELAXED);
+	rt_walk_init(&own->shared.walk, own->shared_frames, NULL);
+	rt_ring_attach(&own->shared, shm, HW_RING_SHARED, ring_words(own, HW_RING_SHARED), 0);
+	own->shared.stamped = true;
+}
+
+struct at_own *at_recording(void)
+{
+	struct at_own *own = (struct at_own *)__atomic_load_n(&hw_attach.own, __ATOMIC_ACQUIRE);
+	if (!own || !__atomic_load_n(&own->head.records, __ATOMIC_ACQUIRE))
+		return NULL;
+	if (rt_likely(__atomic_load_n(&own->ready, __ATOMIC_ACQUIRE) == AT_READY))
+		return own;
+	uint32_t state = AT_NOT_READY;
+	if (__atomic_compare_exchange_n(
+		    &own->ready, &state, AT_PREPARES, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		prepare_own(own);
+		__atomic_store_n(&own->ready, AT_READY, __ATOMIC_RELEASE);
+		return own;
+	}
+	/* A handler may have interrupted the thread that prepares: then this has an end, too. */
+	for (int tries = 0; state == AT_PREPARES && tries < 1000; tries++) {
+		sys_call(__NR_sched_yield, 0, 0, 0);
+		state = __atomic_load_n(&own->ready, __ATOMIC_ACQUIRE);
+	}
+	return state == AT_READY ? own : NULL;
+}
+
+static uint32_t thread_id(uint64_t pointer)
+{
+	if (rt_likely(hw_attach.tid_offset))
+		return *(const uint32_t *)(pointer + hw_attach.tid_offset);
+	return (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
+}
+
+/* The thread before it that had this thread pointer has ended. */
+static void begin_row(struct at_thread *row, uint32_t tid)
+{
+	row->recorder = NULL;
+	row->rings_freed = 0;
+	row->busy = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	row->tid = tid;
+}
+
+struct at_thread *at_thread_here(struct at_own *own)
+{
+	uint64_t pointer = sys_thread_pointer();
+	uint32_t tid = thread_id(pointer);
+	uint32_t at = (uint32_t)((pointer >> 6) * 0x9e3779b97f4a7c15ull >> 52) % AT_THREADS;
+	for (struct at_thread *row = &own->threads[at], *end = row + AT_THREADS_PROBES; row < end;
+		row++) {
+		uint64_t known = __atomic_load_n(&row->pointer, __ATOMIC_RELAXED);
+		if (!known && __atomic_compare_exchange_n(&row->pointer, &known, pointer, false,
+				      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			known = pointer;
+		if (known != pointer)
+			continue;
+		if (rt_unlikely(row->tid != tid))
+			begin_row(row, tid);
+		return row;
+	}
+	return NULL;
+}
+
+static void *map_wiped(uint64_t bytes)
+{
+	long at = sys_call6(__NR_mmap, 0, (long)bytes, PROT_READ_WRITE,
+		MAP_PRIVATE_ANONYMOUS | MAP_NO_RESERVE, -1, 0);
+	if (sys_failed(at))
+		return NULL;
+	sys_call(__NR_madvise, at, bytes, ADVICE_NO_HUGE_PAGE);
+	sys_call(__NR_madvise, at, bytes, ADVICE_NO_DUMP);
+	if (!sys_failed(sys_call(__NR_madvise, at, bytes, ADVICE_WIPE_ON_FORK)))
+		return (void *)at;
+	sys_call(__NR_munmap, at, bytes, 0);
+	return NULL;
+}
+
+static bool claim_ring(struct hw_ring *ring)
+{
+	uint32_t state = HW_RING_FREE;
+	return __atomic_load_n(&ring->state, __ATOMIC_RELAXED) == HW_RING_FREE &&
+	       __atomic_compare_exchange_n(&ring->state, &state, HW_RING_ACTIVE, false,
+		       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static struct rt_thread *take_ring(struct at_own *own, uint32_t tid)
+{
+	struct hw_ring *rings = (struct hw_ring *)((char *)own->shm + HW_SHM_RINGS);
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		if (!claim_ring(&rings[i]))
+			continue;
+		struct ring_memory *memory = (struct ring_memory *)own->head.ring_memory[i];
+		if (!memory) {
+			memory = map_wiped(RING_BYTES);
+			own->head.ring_memory[i] = (uint64_t)memory;
+		}
+		if (!memory) {
+			__atomic_store_n(&rings[i].state, HW_RING_FREE, __ATOMIC_RELEASE);
+			return NULL;
+		}
+		struct rt_thread *t = &memory->thread;
+		rt_walk_init(&t->walk, memory->frames, &memory->cache);
+		t->unwinder = &own->unwinder;
+		t->changes = 0;
+		rings[i].own = (uint64_t)t;
+		rt_ring_attach(t, own->shm, i, ring_words(own, i), tid);
+		t->stamped = true;
+		return t;
+	}
+	return NULL;
+}
+
+void at_thread_begin(struct at_own *own, struct at_thread *thread)
+{
+	uint32_t freed = __atomic_load_n(&own->shm->rings_freed, __ATOMIC_ACQUIRE);
+	if (thread->rings_freed == (uint64_t)freed + 1)
+		return; /* no use looking before the collector has freed some */
+	uint64_t signals = sys_signals_block();
+	struct rt_thread *t = take_ring(own, thread->tid);
+	if (t) {
+		thread->generation = t->ring->generation;
+		thread->recorder = t;
+	} else {
+		thread->rings_freed = (uint64_t)freed + 1;
+		__atomic_store_n(&own->shm->ring_wanted, 1, __ATOMIC_RELAXED);
+	}
+	sys_signals_restore(signals);
+}

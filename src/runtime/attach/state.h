@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: hooks of an attached process. May touch: memory that the tool has mapped, raw system
+ * calls, the process's _dl_find_object.
+ *
+ * What the image keeps. It has no thread-local storage: what belongs to a thread is found by its
+ * thread pointer. A thread that ends says nothing; the next one with its thread pointer has another
+ * id, and begins anew.
+ */
+#ifndef RUNTIME_ATTACH_STATE_H
+#define RUNTIME_ATTACH_STATE_H
+
+#include "format/attach.h"
+#include "runtime/core/ring.h"
+#include "runtime/core/unwind.h"
+
+/* Threads that are known, at most; the events of others go to the shared ring. */
+#define AT_THREADS 4096u
+#define AT_THREADS_PROBES 32u
+
+struct at_thread {
+	uint64_t pointer; /* its thread pointer; 0: free */
+	uint64_t busy;    /* in an event: the caller's stack pointer, else 0 */
+	uint32_t tid;
+	uint32_t generation;        /* of its ring, as it took it */
+	struct rt_thread *recorder; /* NULL: it has no ring */
+	uint64_t rings_freed;       /* of hw_shm + 1, when none was free; 0: none was looked for */
+	uint64_t pad[3];
+};
+_Static_assert(sizeof(struct at_thread) == 64, "a cache line");
+
+enum at_readiness {
+	AT_NOT_READY = 0,
+	AT_PREPARES = 1,
+	AT_READY = 2,
+};
+
+/* Begins with what the tool writes, in memory that fork() wipes. */
+struct at_own {
+	struct hw_attach_own head;
+	uint32_t ready; /* enum at_readiness; release: what is below is complete */
+	struct hw_shm *shm;
+	struct rt_unwinder unwinder;
+	struct rt_lock shared_lock; /* guards `shared` */
+	struct rt_thread shared;    /* writes HW_RING_SHARED */
+	struct rt_modules modules;
+	struct rt_rules rules;
+	struct rt_frame shared_frames[2 * RT_DEPTH_MAX];
+	_Alignas(64) struct at_thread threads[AT_THREADS + AT_THREADS_PROBES];
+};
+
+_Static_assert(HW_ATTACH_RINGS == HW_RING_SHARED, "one for one");
+
+/* What the tool has written into the image. */
+extern struct hw_attach hw_attach;
+
+/* Returns the state if events are recorded now, else NULL. */
+struct at_own *at_recording(void);
+
+/* Returns the calling thread's row, which is made at its first event; NULL: there is no room. */
+struct at_thread *at_thread_here(struct at_own *own);
+
+/* Gives a thread a ring, if one is free and there is memory. */
+void at_thread_begin(struct at_own *own, struct at_thread *thread);
+
+#endif

@@ -1,0 +1,482 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise attach` and `detach`: a process that runs already is recorded exactly, from then until it is let go, and is
+as it was afterwards.
+
+    test_attach.py [CYCLES]     attach to a program at full speed so often (default: 10)
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+from processes import state
+from told import Told, of_site
+
+TESTS = hw.Tests()
+TARGET = hw.TARGETS / "attached"
+CYCLES = 10
+HOOKED = ("malloc", "calloc", "realloc", "reallocarray", "free", "posix_memalign", "aligned_alloc", "dlclose")
+IMAGE, RINGS = "/memfd:heapwise-attach", "heapwise-rings."
+GONE = "nothing is recorded there any more"
+
+
+@contextlib.contextmanager
+def running(folder, *arguments, program=TARGET, preload=None, before=()):
+    """A target that was started without heapwise."""
+    more = {"LD_PRELOAD": preload} if preload else {}
+    process = subprocess.Popen([*before, program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, cwd=folder, start_new_session=True, env=hw.clean_environment(**more))
+    try:
+        yield Told(folder, process)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextlib.contextmanager
+def attached(target, file, *options):
+    """The command, from when the target is recorded."""
+    process = subprocess.Popen([hw.HEAPWISE, "attach", str(target.pid), "-f", "-o", file, *options], stderr=subprocess.PIPE,
+                               env=hw.clean_environment(), start_new_session=True, text=True)
+    try:
+        said = process.stderr.readline()
+        hw.need("is recorded to" in said, f"attach: {said}{process.stderr.read() if not said.strip() else ''}")
+        yield process
+        if process.poll() is None:
+            process.wait(hw.TIMEOUT)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.stderr.close()
+        process.wait()
+
+
+def detach(target):
+    result = hw.heapwise("detach", str(target.pid))
+    hw.need(result.status == 0, f"detach: {result}")
+    return result.errors
+
+
+def maps(target):
+    return Path(f"/proc/{target.pid}/maps").read_text()
+
+
+def need_let_go(target):
+    """Of what was mapped the code alone is left, once."""
+    text = maps(target)
+    hw.need(RINGS not in text, "its rings are still mapped")
+    hw.need(len([line for line in text.splitlines() if IMAGE in line and " r-xp " in line]) == 1, text)
+
+
+def need_sound(recording, detached=True):
+    hw.need(recording["complete"], f"{recording}")
+    hw.need(recording.get("detached", False) == detached, f"{recording}")
+    hw.need(recording["attached_ns"] > 0, f"{recording}")
+    for figure in ("lost_events", "repairs", "unknown_frees", "mismatched_frees", "stacks_full"):
+        hw.need(recording[figure] == 0, f"{figure}: {recording}")
+
+
+def program_slots(target):
+    """What the program's own references to functions of libc lead to, by name: the words themselves."""
+    start = min(int(line.split("-")[0], 16) for line in maps(target).splitlines() if line.endswith(str(TARGET)))
+    listed = subprocess.run(["readelf", "-rW", TARGET], capture_output=True, text=True, check=True).stdout
+    found = {}
+    with open(f"/proc/{target.pid}/mem", "rb") as memory:
+        for offset, name in re.findall(r"^([0-9a-f]+) .* (\w+)@GLIBC\S* \+ 0$", listed, re.M):
+            memory.seek(start + int(offset, 16))
+            found[name] = memory.read(8)
+    return {name: word for name, word in found.items() if name in HOOKED}
+
+
+@TESTS.test
+def truth(folder):
+    """Blocks of every function, by site; frees of older blocks are none of its; the references are as they were"""
+    with running(folder) as target:
+        for _ in range(10):
+            target.tell("old", 100)
+        target.tell("kinds")  # bound, whatever was bound late
+        before = program_slots(target)
+        hw.need({"malloc", "free", "realloc"} <= set(before), f"{before}")
+        with attached(target, folder / "x.hpw"):
+            changed = program_slots(target)
+            hw.need(changed["malloc"] != before["malloc"] and changed["free"] != before["free"], "nothing was changed")
+            for size in (10, 20, 30, 40):
+                target.tell("new", size)
+            target.tell("free-new", 1)
+            target.tell("free-old", 3)
+            target.tell("kinds")
+            target.tell("grow-old", 2)
+            detach(target)
+        hw.need(program_slots(target) == before, "the references are not what they were")
+        need_let_go(target)
+        target.tell("new", 5000)
+        target.tell("free-old", 3)
+        target.ask("end", 0)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    need_sound(report["recording"])
+    # One malloc for each `new`, seven calls in `kinds` and strdup's, and two that grow older blocks.
+    hw.need(of_site(report, "allocations", "site_new") == 4 and of_site(report, "live_bytes", "site_new") == 60, f"{report['sites']}")
+    hw.need(of_site(report, "allocations", "site_kinds") == 7 and of_site(report, "live_bytes", "site_kinds") == 77,
+            f"{report['sites']}")
+    hw.need(of_site(report, "live_bytes", "do_word") == 2 * 999, f"{report['sites']}")
+    totals = hw.report(folder / "x.hpw")["totals"]
+    hw.need(totals["allocations"] == 4 + 8 + 2 and totals["frees"] == 1 + 7, f"{totals}")
+    notes = hw.report(folder / "x.hpw")["notes"]
+    hw.need(any("5 frees of such blocks" in note for note in notes), f"{notes}")
+
+
+@TESTS.test
+def at_full_speed(folder):
+    """Threads that do nothing else, attached and let go again and again at any instruction: nothing is lost"""
+    with running(folder) as target:
+        for cycle in range(CYCLES):
+            target.tell("hammer", 3)
+            with attached(target, folder / "x.hpw"):
+                said = detach(target)
+                hw.need(GONE not in said, said)
+            hw.need(target.tell("rest") > 0, "nothing was done")
+            need_let_go(target)
+            report = hw.report(folder / "x.hpw")
+            need_sound(report["recording"])
+            totals = report["totals"]
+            live = totals["allocations"] - totals["frees"]
+            # Each thread may be in the middle of its round.
+            hw.need(0 <= live <= 3, f"cycle {cycle}: {totals}")
+        target.ask("end", 0)
+
+
+@TESTS.test
+def exact_of_threads(folder):
+    """What three threads do between two moments, to the call"""
+    with running(folder) as target, attached(target, folder / "x.hpw"):
+        target.tell("hammer", 3)
+        time.sleep(0.3)
+        rounds = int(target.tell("rest"))
+        target.tell("threads", 20)
+        detach(target)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    need_sound(report["recording"])
+    # A round is a malloc and a realloc.
+    hw.need(of_site(report, "allocations", "site_hammered") == 2 * rounds, f"{rounds} rounds: {report['sites']}")
+    hw.need(of_site(report, "live_blocks", "site_hammered") == 0, f"{report['sites']}")
+    hw.need(of_site(report, "allocations", "one_block") == 20, f"{report['sites']}")
+
+
+@TESTS.test
+def many_threads(folder):
+    """Hundreds of threads, more than there are rings"""
+    with running(folder) as target:
+        target.tell("sleepers", 550)
+        with attached(target, folder / "x.hpw", "--pause", "5s"):
+            target.tell("new", 123)
+            target.tell("hammer", 520)
+            rounds = int(target.tell("rest"))
+            detach(target)
+        need_let_go(target)
+        target.ask("end", 0)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    need_sound(report["recording"])
+    hw.need(of_site(report, "live_bytes", "site_new") == 123, f"{report['sites']}")
+    hw.need(of_site(report, "allocations", "site_hammered") == 2 * rounds, f"{rounds}: {report['sites']}")
+
+
+@TESTS.test
+def undisturbed(folder):
+    """No system call of the program notices"""
+    with running(folder, "4", program=hw.TARGETS / "stops" / "waits") as target:
+        with attached(target, folder / "x.hpw"):
+            detach(target)
+        said, _ = target.process.communicate(timeout=60)
+        lines = said.decode().splitlines()
+        broken = [line for line in lines if " broken" in line]
+        hw.need(lines and not broken, f"{broken or said}")
+
+
+@TESTS.test
+def operators(folder):
+    """C++'s operators new and delete, of the C++ library and of tcmalloc and jemalloc, as `run` has them"""
+    (folder / "cxx.cc").write_text("""
+#include <cstdio>
+#include <new>
+#include <string>
+#include <unistd.h>
+struct alignas(64) Wide { char bytes[64]; };
+static void *volatile sink;
+__attribute__((noinline)) void made() {
+    for (int i = 0; i < 10; i++) { sink = new char[30]; delete[] (char *)sink; }
+    sink = new (std::nothrow) int; delete (int *)sink;
+    Wide *wide = new Wide; sink = wide; delete wide;
+    sink = new long[5];
+    try { static volatile size_t much = (size_t)1 << 60; sink = new char[much]; } catch (const std::bad_alloc &) { sink = nullptr; std::puts("caught 1"); std::fflush(stdout); }
+}
+int main() {
+    char line[64];
+    std::printf("ready %d\\n", (int)getpid()); std::fflush(stdout);
+    while (std::fgets(line, sizeof line, stdin)) { made(); std::printf("made 1\\n"); std::fflush(stdout); }
+}
+""")
+    subprocess.run(["c++", "-std=c++17", "-O1", "-g", "-o", folder / "cxx", folder / "cxx.cc"], check=True)
+    for allocator in (None, "libtcmalloc_minimal.so.4", "libjemalloc.so.2"):
+        preload = next(iter(Path("/usr/lib").glob(f"*/{allocator}")), None) if allocator else None
+        if allocator and not preload:
+            continue
+        with running(folder, program=folder / "cxx", preload=preload) as target:
+            target.ask("made")
+            hw.need(target.answer() == "caught 1\n" and target.told("made") == 1, "it does not run")
+            with attached(target, folder / "x.hpw"):
+                target.ask("made")
+                hw.need(target.answer() == "caught 1\n" and target.told("made") == 1, f"{allocator}: it was harmed")
+                detach(target)
+            target.ask("made")
+            hw.need(target.answer() == "caught 1\n" and target.told("made") == 1, f"{allocator}: it was harmed")
+        report = hw.report(folder / "x.hpw", "--view", "sites")
+        need_sound(report["recording"])
+        hw.need(of_site(report, "allocations", "made()") + of_site(report, "allocations", "made") >= 13 and
+                of_site(report, "live_bytes", "made()") + of_site(report, "live_bytes", "made") == 40,
+                f"{allocator}: {report['sites']}")
+
+
+@TESTS.test
+def library_of_later(folder):
+    """What is loaded after that is recorded, too; a child is not, and is not harmed"""
+    with running(folder, hw.TARGETS / "attached_library.so") as target:
+        with attached(target, folder / "x.hpw"):
+            hw.need(target.tell("library") == 1, "it was not loaded")
+            hw.need(target.tell("child") == 7, "its child was harmed")
+            target.tell("new", 321)
+            detach(target)
+        target.ask("end", 0)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    need_sound(report["recording"])
+    hw.need(of_site(report, "live_bytes", "allocate") == 1234, f"{report['sites']}")
+    hw.need(of_site(report, "live_bytes", "site_new") == 321, "a child's events are in it")
+
+
+@TESTS.test
+def ends(folder):
+    """The target's own end, and its exec, end the recording; --for and ^C let it go"""
+    with running(folder) as target, attached(target, folder / "end.hpw") as command:
+        target.tell("new", 55)
+        target.ask("end", 3)
+        hw.need(command.wait(hw.TIMEOUT) == 0, "attach failed")
+    report = hw.report(folder / "end.hpw")
+    need_sound(report["recording"], detached=False)
+    hw.need(report["target"]["exit"] == {"code": 3}, f"{report['target']}")
+    hw.need(report["totals"]["live_bytes_at_end"] >= 55, f"{report['totals']}")
+    with running(folder) as target, attached(target, folder / "exec.hpw") as command:
+        target.tell("new", 56)
+        target.ask("exec")
+        hw.need(target.answer().startswith("ready"), "it did not go on")
+        hw.need(command.wait(hw.TIMEOUT) == 0, "attach failed")
+        hw.need(target.tell("new", 5) == 5, "it does not answer")
+    report = hw.report(folder / "exec.hpw")
+    need_sound(report["recording"], detached=False)
+    hw.need(report["target"]["exit"] == {"exec": True}, f"{report['target']}")
+    for options, signalled in ((("--for", "200ms"), None), ((), signal.SIGINT), ((), signal.SIGTERM)):
+        with running(folder) as target, attached(target, folder / "go.hpw", *options) as command:
+            target.tell("new", 57)
+            if signalled:
+                command.send_signal(signalled)
+            hw.need(command.wait(hw.TIMEOUT) == 0, "attach failed")
+            need_let_go(target)
+            target.ask("end", 0)
+        need_sound(hw.report(folder / "go.hpw")["recording"])
+
+
+@TESTS.test
+def killed(folder):
+    """The command killed: the recording goes on. Its collector, too: the program goes on, and `detach` cleans up"""
+    with running(folder) as target, attached(target, folder / "x.hpw") as command:
+        target.tell("new", 11)
+        command.kill()
+        command.wait()
+        target.tell("new", 12)
+        hw.need("its recording is" in detach(target), "nobody has recorded")
+        need_let_go(target)
+        report = hw.report(folder / "x.hpw")
+        need_sound(report["recording"])
+        hw.need(report["totals"]["live_bytes_at_end"] == 23, f"{report['totals']}")
+    with running(folder) as target, attached(target, folder / "y.hpw") as command:
+        before = program_slots(target)
+        target.tell("new", 11)
+        rings = re.search(rf"/memfd:({RINGS}\S+)", maps(target))[1]
+        collectors = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and has_mapped(pid, rings) and
+                      int(pid) != target.pid]
+        hw.need(len(collectors) == 1, f"{collectors}")
+        command.kill()
+        os.kill(collectors[0], signal.SIGKILL)
+        hw.wait_until(lambda: not Path(f"/proc/{collectors[0]}").exists(), "the collector has gone")
+        target.tell("hammer", 2)
+        time.sleep(0.1)
+        target.tell("rest")
+        hw.need(program_slots(target) == before, "something has changed")
+        hw.need("references were put back" in detach(target), "it was not let go")
+        need_let_go(target)
+        hw.need(program_slots(target)["malloc"] != before["malloc"], "the references were not put back")
+        target.tell("new", 12)
+
+
+def has_mapped(pid, name):
+    try:
+        return name in Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
+
+
+@TESTS.test
+def stopped(folder):
+    """A process that is stopped stays so"""
+    with running(folder) as target:
+        os.kill(target.pid, signal.SIGSTOP)
+        hw.wait_until(lambda: state(target.pid) == "T", "it is stopped")
+        with attached(target, folder / "x.hpw"):
+            hw.need(state(target.pid) == "T", "it goes on")
+            os.kill(target.pid, signal.SIGCONT)
+            target.tell("new", 99)
+            os.kill(target.pid, signal.SIGSTOP)
+            hw.wait_until(lambda: state(target.pid) == "T", "it is stopped")
+            detach(target)
+        hw.need(state(target.pid) == "T", "it goes on")
+        os.kill(target.pid, signal.SIGCONT)
+        target.ask("end", 0)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    hw.need(of_site(report, "live_bytes", "site_new") == 99, "it was not recorded")
+
+
+@TESTS.test
+def asked(folder):
+    """ctl, mark and dump reach it as a process under `run`; a second attach and a change of the mode are refused"""
+    with running(folder) as target, attached(target, folder / "x.hpw"):
+        target.tell("new", 70)
+        hw.need("live" in hw.ask("ctl", str(target.pid), "status"), "no status")
+        hw.ask("mark", str(target.pid), "here")
+        hw.ask("dump", str(target.pid), "-o", folder / "dump.hpw")
+        hw.need(hw.report(folder / "dump.hpw")["totals"]["live_bytes_at_end"] == 70, "the dump is wrong")
+        twice = hw.heapwise("attach", str(target.pid))
+        hw.need(twice.status == 4 and "is attached already" in twice.errors, f"{twice}")
+        mode = hw.heapwise("ctl", str(target.pid), "mode", "sample")
+        hw.need(mode.status != 0 and "was attached" in mode.errors, f"{mode}")
+        detach(target)
+        again = hw.heapwise("detach", str(target.pid))
+        hw.need(again.status == 3 and "is not attached" in again.errors, f"{again}")
+
+
+@TESTS.test
+def refused(folder):
+    """What can't be attached is refused in a sentence, and unharmed"""
+    (folder / "own.c").write_text("""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/prctl.h>
+#include <linux/seccomp.h>
+#ifdef OWN
+static char memory[1 << 24]; static size_t used;
+void *malloc(size_t n) { void *p = memory + used; used += (n + 31) & ~15ul; return p; }
+void free(void *p) { (void)p; }
+void *calloc(size_t a, size_t b) { return malloc(a * b); }
+void *realloc(void *p, size_t n) { (void)p; return malloc(n); }
+#endif
+int main(void) {
+    char line[64];
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+#ifdef STRICT
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    while (read(0, line, 1) > 0) if (*line == '\\n' && write(1, "ok 1\\n", 5) != 5) break;
+#else
+    while (fgets(line, sizeof line, stdin)) { void *volatile p = malloc(10); free(p); puts("ok 1"); fflush(stdout); }
+#endif
+}
+""")
+    for name, flags, reason in (("static", ("-static",), "statically linked"), ("own", ("-DOWN", "-fno-builtin"), "defines malloc itself"),
+                                ("strict", ("-DSTRICT",), "seccomp")):
+        subprocess.run(["cc", "-O1", "-w", *flags, "-o", folder / name, folder / "own.c"], check=True)
+        with running(folder, program=folder / name) as target:
+            if name == "strict":
+                hw.wait_until(lambda: "Seccomp:\t1" in Path(f"/proc/{target.pid}/status").read_text(), "it has restricted itself")
+            for more in ((), ("--dry-run",)):
+                result = hw.heapwise("attach", str(target.pid), *more, "-o", folder / "x.hpw")
+                hw.need(result.status in (3, 4) and reason in result.errors, f"{name}: {result}")
+            target.ask("go")
+            hw.need(target.told("ok") == 1, f"{name}: it was harmed")
+    with running(folder) as target:
+        tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p", str(target.pid)], stderr=subprocess.DEVNULL)
+        hw.wait_until(lambda: f"TracerPid:\t{tracer.pid}" in Path(f"/proc/{target.pid}/status").read_text(), "it is traced")
+        result = hw.heapwise("attach", str(target.pid), "-o", folder / "x.hpw")
+        tracer.send_signal(signal.SIGINT)
+        tracer.wait()
+        hw.need(result.status == 4 and "tracing it" in result.errors, f"{result}")
+        target.ask("end", 0)
+    with tempfile.TemporaryDirectory() as other:
+        recorded = subprocess.Popen([hw.HEAPWISE, "run", "-q", "-o", f"{other}/r.hpw", TARGET], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, env=hw.clean_environment())
+        pid = recorded.stdout.readline().split()[1].decode()
+        result = hw.heapwise("attach", pid)
+        hw.need(result.status == 4 and "is recorded already" in result.errors, f"{result}")
+        result = hw.heapwise("detach", pid)
+        hw.need(result.status != 0, f"{result}")
+        recorded.communicate(b"end 0\n", timeout=60)
+    hw.need(not (folder / "x.hpw").exists(), "there is a recording")
+    for arguments, status in ((("99999999",), 3), (("x",), 2), ((), 2), (("1", "2"), 2), (("1", "--for", "soon"), 2),
+                              (("1", "--mode", "sample"), 2)):
+        result = hw.heapwise("attach", *arguments)
+        hw.need(result.status == status and result.errors, f"{arguments}: {result}")
+
+
+@TESTS.test
+def many_references(folder):
+    """A program with more references than can be changed is refused; with a few less it is recorded"""
+    for count, status in ((9000, 3), (8000, 0)):
+        (folder / "many.c").write_text(f"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+void *(*table[])(size_t) = {{{",".join(["malloc"] * count)}}};
+int main(void) {{
+    char line[64];
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {{
+        for (size_t i = 0; i < sizeof table / sizeof *table; i++) free(table[i](10));
+        puts("ok 1"); fflush(stdout);
+    }}
+}}
+""")
+        subprocess.run(["cc", "-O0", "-g", "-fPIE", "-pie", "-o", folder / "many", folder / "many.c"], check=True)
+        with running(folder, program=folder / "many") as target:
+            result = hw.heapwise("attach", str(target.pid), "--dry-run")
+            hw.need(result.status == status, f"{count}: {result}")
+            if status:
+                hw.need(re.search(r"has 90\d\d references .* more than the 8192 ", result.errors), f"{result}")
+                continue
+            with attached(target, folder / "x.hpw"):
+                target.ask("go")
+                hw.need(target.told("ok") == 1, "it was harmed")
+                detach(target)
+            report = hw.report(folder / "x.hpw", "--view", "sites")
+            hw.need(of_site(report, "allocations", "main") == count, f"{report['sites']}")
+
+
+@TESTS.test
+def foreseen(folder):
+    """--dry-run says what would be done, and does nothing"""
+    with running(folder) as target:
+        said = hw.ask("attach", str(target.pid), "--dry-run")
+        hw.need("libc.so.6" in said and "thread" in said and re.search(r"\d+ words in \d+ objects", said), said)
+        hw.need(IMAGE not in maps(target), "something was mapped")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        CYCLES = int(sys.argv.pop(1))
+    TESTS.main()
