@@ -39,7 +39,7 @@ static void add_relaxed(uint64_t *to, uint64_t n)
 
 static uint64_t hash_word(uint64_t hash, uint64_t word)
 {
-	for (unsigned i = 0; i < 64; i += 8)
+	for (unsigned i = 0; i < sizeof(word) * 8; i += 8)
 		hash = (hash ^ (word >> i & 0xff)) * HASH_TIMES;
 	return hash;
 }

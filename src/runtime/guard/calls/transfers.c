@@ -76,8 +76,8 @@ ENTERS(ssize_t, __recvfrom_chk, "socketcall.recvfrom(buf)", to, n,
 	(int fd, void *to, size_t n, size_t size, int flags, struct sockaddr *who,
 		socklen_t *who_bytes),
 	(fd, to, n, size, flags, who, who_bytes))
-LEAVES(ssize_t, send, "socketcall.sendto(msg)", from, n, (int fd, const void *from, size_t n, int flags),
-	(fd, from, n, flags))
+LEAVES(ssize_t, send, "socketcall.sendto(msg)", from, n,
+	(int fd, const void *from, size_t n, int flags), (fd, from, n, flags))
 LEAVES(ssize_t, sendto, "socketcall.sendto(msg)", from, n,
 	(int fd, const void *from, size_t n, int flags, const struct sockaddr *who,
 		socklen_t who_bytes),
