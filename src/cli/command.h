@@ -70,6 +70,7 @@ extern const struct command command_html;
 extern const struct command command_http_answer;
 extern const struct command command_leaks;
 extern const struct command command_list;
+extern const struct command command_maps;
 extern const struct command command_symbols;
 extern const struct command command_ctl;
 extern const struct command command_dump;

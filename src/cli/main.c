@@ -35,6 +35,7 @@ const struct command *const commands[] = {
 	&command_leaks,
 	&command_core,
 	&command_heap,
+	&command_maps,
 	&command_prompt,
 	&command_dump,
 	&command_http_answer,
