@@ -13,7 +13,7 @@
  * address space has changed, if pages lie outside of what is known, and every so many looks.
  */
 #define LOOK_REUSE_FROM 2000u
-#define LOOK_REUSED_MAX 9u
+#define LOOK_REUSED_MAX 29u
 
 struct error *live_looker_open(pid_t pid, enum live_look_way way, struct live_looker *ret)
 {
@@ -92,11 +92,13 @@ static struct error *pages_count(
 	for (size_t i = 0; i < look->mappings.len; i++) {
 		struct look_mapping *mapping = &look->mappings.data[i];
 		bool is_private = mapping->flags[3] == 'p';
+		/* What smaps had is of an earlier look. */
+		if (looker->reused)
+			mapping->known = 0;
 		mapping->figures[LOOK_RSS] = 0;
+		mapping->known &= ~(1u << LOOK_RSS);
 		if (mapping->owner != LOOK_DEVICE)
 			mapping->known |= 1u << LOOK_RSS;
-		else
-			mapping->known &= ~(1u << LOOK_RSS);
 		/* smaps knows more of it. */
 		if (!(mapping->known & 1u << LOOK_PSS) && is_private)
 			look_set_figure(mapping, LOOK_SWAPPED, 0);
@@ -158,14 +160,10 @@ struct error *live_look_take(
 	*ret_ended = false;
 	if (can_reuse) {
 		uint64_t outside;
-		struct error *error = NULL;
-		for (size_t i = 0; i < look->mappings.len; i++)
-			look->mappings.data[i].known &= 1u << LOOK_RSS | 1u << LOOK_SWAPPED;
-		error = pages_count(looker, look, &outside);
-		if (!error && !outside) {
-			looker->reused++;
+		looker->reused++;
+		struct error *error = pages_count(looker, look, &outside);
+		if (!error && !outside)
 			return NULL;
-		}
 		error_destroy(error);
 	}
 	return look_anew(looker, full, look, ret_ended);
