@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/mapping_fit.h"
+#include "analysis/mapping_series.h"
 
 #include <math.h>
 #include <string.h>
