@@ -35,6 +35,10 @@ struct attach_options {
 		*launch;    /* file, overwrite, mode, dumps, errors, lifeline count */
 	uint64_t for_ns;    /* then it is let go; 0: when a signal asks for it */
 	uint64_t budget_ns; /* to stop all threads, at most; 0: any time */
+	/* Set at the end: how many references were changed later than at the start, of libraries
+	 * that were loaded meanwhile: their calls before that are not recorded. NULL: nobody asks.
+	 */
+	size_t *ret_later;
 	void (*on_start)(void *context, const struct attach_start *start);
 	void *on_start_context;
 };

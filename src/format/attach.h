@@ -59,7 +59,10 @@ enum hw_attach_function {
 	HW_ATTACH_DELETE_ARRAY_SIZED_ALIGNED = 31,
 	HW_ATTACH_DELETE_ALIGNED_NOTHROW = 32,
 	HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW = 33,
-	HW_ATTACH_FUNCTIONS = 34
+	/* For handlers that fork in the middle of an event. */
+	HW_ATTACH_FORK = 34,
+	HW_ATTACH_FORK_PLAIN = 35, /* _Fork */
+	HW_ATTACH_FUNCTIONS = 36
 };
 
 /* Whose operators new and delete the process has. */
@@ -89,7 +92,8 @@ struct hw_attach {
 	 * and no slot leads to its hook. */
 	uint64_t real[HW_ATTACH_FUNCTIONS];
 	uint64_t operators;   /* enum hw_attach_operators */
-	uint64_t own;         /* struct hw_attach_own; 0: hooks only pass on */
+	uint64_t memory;      /* where struct hw_attach_own is mapped; 0: nowhere */
+	uint64_t own;         /* the same; 0: hooks only pass on */
 	uint64_t find_object; /* _dl_find_object of glibc */
 	uint64_t program_headers, program_header_count, program_header_bytes; /* of the program */
 	/* Where libc keeps a thread's id, from its thread pointer on; 0: not known. */
@@ -115,6 +119,7 @@ struct hw_attach_own {
 	uint32_t records;
 	uint32_t reserved;
 	uint64_t shared; /* where struct hw_shm is mapped */
+	uint64_t closed; /* the image's: how often libraries were closed */
 	/* The image's: private memory of rings' threads, of so many bytes each; 0: there is none.
 	 */
 	uint64_t ring_bytes;

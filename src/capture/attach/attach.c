@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,10 +33,10 @@
 #include <unistd.h>
 
 /* How often it is looked at which objects the process has loaded. */
-#define LOOK_NS 100000000u
-/* After that a reference that was bound while it was changed has been overwritten, if it will be.
- */
-#define VERIFY_NS 50000000u
+#define LOOK_NS 20000000u
+/* So long after that a reference may be bound, which overwrites it: a library is listed before it
+ * is, and a thread may have been about to bind one when it was changed. */
+#define RENEW_NS 2000000000u
 #define MESSAGE_BYTES 256
 
 struct attaching {
@@ -50,9 +51,10 @@ struct attaching {
 	pid_t collector;
 	int control, signals, rings; /* descriptors */
 	char *message;               /* shared with the collector */
-	uint64_t objects_state;
+	uint64_t objects_state, renew_until_ns;
 	sigset_t old_mask;
 	bool detaching;
+	size_t later; /* slots that were changed after the start */
 };
 
 static struct error *describe_plan(const struct attach_plan *plan, struct attach_outlook *ret)
@@ -218,28 +220,41 @@ static bool renew_slots(struct attaching *a)
 	if (!error)
 		error = attach_inject_more(&a->attached, &a->image, &now, &changed);
 	attach_plan_deinit(&now);
+	a->later += changed;
 	bool ok = !error;
 	error_destroy(error);
 	return ok || attach_is_there(&a->attached);
 }
 
-/* Looks at the process. Returns false if it has become another program. */
-static bool look_at_process(struct attaching *a)
+/* A number that changes when libraries are loaded or closed; 0: it is not known. */
+static uint64_t libraries_state(const struct attaching *a)
 {
-	uint64_t state = linked_objects_state(&a->plan.objects.memory, a->plan.objects.debug);
+	const struct process_memory *memory = &a->plan.objects.memory;
+	uint64_t state = linked_objects_state(memory, a->plan.objects.debug), closed = 0;
+	if (a->attached.own)
+		(void)!process_memory_read(memory,
+			a->attached.own + offsetof(struct hw_attach_own, closed), &closed, 8);
+	return state ? (state ^ closed) | 1 : 0;
+}
+
+/* Looks at the process. Returns false if it has become another program. What has been mapped is
+ * bound only a while later, so it is looked at again for some time. */
+static bool look_at_process(struct attaching *a, uint64_t now)
+{
+	uint64_t state = libraries_state(a);
 	if (!state)
 		return attach_is_there(&a->attached) ||
 		       thread_is_dead(a->options->pid, a->options->pid);
-	if (state == a->objects_state)
-		return true;
-	a->objects_state = state;
-	return renew_slots(a);
+	if (state != a->objects_state) {
+		a->objects_state = state;
+		a->renew_until_ns = now + RENEW_NS;
+	}
+	return now > a->renew_until_ns || renew_slots(a);
 }
 
 static void ask_to_detach(struct attaching *a)
 {
-	if (!a->detaching)
-		notify_collector(a, COLLECTOR_DETACH);
+	notify_collector(a, COLLECTOR_DETACH);
 	a->detaching = true;
 }
 
@@ -247,15 +262,14 @@ static void ask_to_detach(struct attaching *a)
 static void wait_for_end(struct attaching *a, struct launch_result *ret)
 {
 	uint64_t began = stop_now_ns(), until = began + a->options->for_ns;
-	bool verified = !a->plan.has_lazy, changed = false;
+	bool changed = false;
+	a->renew_until_ns = began + RENEW_NS;
 	for (;;) {
 		struct pollfd polled[2] = {
 			{.fd = a->control, .events = POLLIN}, {.fd = a->signals, .events = POLLIN}};
 		uint64_t now = stop_now_ns(), wait_ns = LOOK_NS;
 		if (a->options->for_ns && !a->detaching)
 			wait_ns = now >= until ? 0 : min(wait_ns, until - now);
-		if (!verified)
-			wait_ns = min(wait_ns, (uint64_t)VERIFY_NS);
 		const struct timespec timeout = {0, (long)wait_ns};
 		(void)!ppoll(polled, 2, &timeout, NULL);
 		if (polled[0].revents && !launch_result_take(a->control, ret))
@@ -263,13 +277,11 @@ static void wait_for_end(struct attaching *a, struct launch_result *ret)
 		struct signalfd_siginfo info;
 		bool asked = polled[1].revents && read(a->signals, &info, sizeof(info)) > 0;
 		now = stop_now_ns();
-		if (asked || (a->options->for_ns && now >= until))
+		if (asked || (a->options->for_ns && now >= until && !a->detaching))
 			ask_to_detach(a);
 		if (a->detaching || changed)
 			continue;
-		if (!verified && now - began >= VERIFY_NS)
-			verified = renew_slots(a);
-		if (!look_at_process(a)) {
+		if (!look_at_process(a, now)) {
 			changed = true;
 			notify_collector(a, HPW_EXIT_EXEC);
 		}
@@ -288,8 +300,16 @@ static void take_back(struct attaching *a)
 	session_remove(&a->session);
 }
 
+/* A process that was forked by an attached one has references that lead to its image. */
+static void put_back_copies(pid_t pid)
+{
+	struct attach_removed removed;
+	error_destroy(attach_remove_copy(pid, &removed));
+}
+
 static struct error *attach_begin(struct attaching *a)
 {
+	put_back_copies(a->options->pid);
 	struct error *error = attach_plan_make(a->options->pid, &a->plan);
 	if (!error)
 		error = watch_signals(a);
@@ -299,10 +319,10 @@ static struct error *attach_begin(struct attaching *a)
 		error = start_collector(a);
 	if (error)
 		return error;
-	a->objects_state = linked_objects_state(&a->plan.objects.memory, a->plan.objects.debug);
 	error = attach_inject(&a->plan, &a->image, a->rings, a->options->budget_ns, &a->attached);
 	close(a->rings);
 	a->rings = -1;
+	a->objects_state = libraries_state(a);
 	return error;
 }
 
@@ -364,6 +384,8 @@ struct error *attach_and_wait(const struct attach_options *options, struct launc
 	session_stop_listening(&a.session);
 	report_start(&a);
 	wait_for_end(&a, ret);
+	if (options->ret_later)
+		*options->ret_later = a.later;
 	if (ret->collector == LAUNCH_COLLECTOR_DIED) {
 		let_go_alone(&a);
 		session_remove(&a.session);

@@ -49,6 +49,8 @@ const char *const attach_function_names[HW_ATTACH_FUNCTIONS] = {
 	[HW_ATTACH_DELETE_ARRAY_SIZED_ALIGNED] = "_ZdaPvmSt11align_val_t",
 	[HW_ATTACH_DELETE_ALIGNED_NOTHROW] = "_ZdlPvSt11align_val_tRKSt9nothrow_t",
 	[HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW] = "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+	[HW_ATTACH_FORK] = "fork",
+	[HW_ATTACH_FORK_PLAIN] = "_Fork",
 };
 
 static const char *const hook_names[HW_ATTACH_FUNCTIONS] = {
@@ -86,6 +88,8 @@ static const char *const hook_names[HW_ATTACH_FUNCTIONS] = {
 	[HW_ATTACH_DELETE_ARRAY_SIZED_ALIGNED] = "at_hook_delete_array_sized_aligned",
 	[HW_ATTACH_DELETE_ALIGNED_NOTHROW] = "at_hook_delete_aligned_nothrow",
 	[HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW] = "at_hook_delete_array_aligned_nothrow",
+	[HW_ATTACH_FORK] = "at_hook_fork",
+	[HW_ATTACH_FORK_PLAIN] = "at_hook_fork_plain",
 };
 
 static const Elf64_Phdr *part_of_type(uint32_t type)

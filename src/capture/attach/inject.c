@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/shared_memory.h"
 #include "format/shm.h"
+#include "process/maps.h"
 #include "process/proc_info.h"
 
 #define PAGE 4096ull
@@ -124,8 +126,10 @@ static void unmap_all(struct injection *in)
 	const struct hw_attach *s = in->settings;
 	if (s->shared)
 		injection_call_anyway(in, SYS_munmap, s->shared, s->shared_bytes, 0);
-	if (s->own)
-		injection_call_anyway(in, SYS_munmap, s->own, s->own_bytes, 0);
+	if (s->memory)
+		injection_call_anyway(in, SYS_munmap, s->memory, s->own_bytes, 0);
+	if (s->image && !in->is_earlier)
+		injection_call_anyway(in, SYS_munmap, s->image, s->image_bytes, 0);
 }
 
 /* The process may have an image of an earlier time, to which nothing leads but what the program has
@@ -166,8 +170,9 @@ static void map_memory(struct injection *in, const struct attach_image *image, i
 {
 	struct hw_attach *s = in->settings;
 	s->own_bytes = image->layout.own_bytes;
-	s->own = do_call(in, "memory", SYS_mmap, 0, s->own_bytes, PROT_READ | PROT_WRITE,
+	s->memory = do_call(in, "memory", SYS_mmap, 0, s->own_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0);
+	s->own = s->memory;
 	if (s->own) {
 		do_call(in, "memory that fork wipes", SYS_madvise, s->own, s->own_bytes,
 			MADV_WIPEONFORK, 0, 0, 0);
@@ -262,6 +267,31 @@ static void write_slots(struct injection *in)
 		(void)!injection_write(in, s->slots[done].address, &s->slots[done].before, 8);
 }
 
+/* Another command may have attached it meanwhile. */
+static void check_alone(struct injection *in)
+{
+	struct process_maps maps = {.text = NULL};
+	if (in->error)
+		return;
+	in->error = process_maps_read(in->pid, &maps);
+	for (size_t i = 0; !in->error && i < maps.maps.len; i++) {
+		if (strstr(maps.maps.data[i].path, SHARED_MEMORY_PREFIX))
+			in->error = error_create(ERROR_ENVIRONMENT,
+				"process %d was attached by another command just now",
+				(int)in->pid);
+	}
+	process_maps_deinit(&maps);
+}
+
+/* From now on it is known that the process is observed, whether it allocates or not. */
+static void note_attached(struct injection *in, int shared)
+{
+	const uint32_t notes = HW_NOTE_ATTACHED;
+	if (!in->error && pwrite(shared, &notes, sizeof(notes), offsetof(struct hw_shm, notes)) !=
+				  (ssize_t)sizeof(notes))
+		injection_fail(in, "the shared memory can't be written to", errno);
+}
+
 /* While it was examined it ran on: what has been bound since is what it was bound to. */
 static void collect_slots(
 	struct injection *in, const struct attach_plan *plan, const struct attach_image *image)
@@ -292,6 +322,7 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		.program_header_count = plan->objects.program_header_count};
 	memcpy(s->real, plan->real, sizeof(s->real));
 	s->image = find_earlier(in, plan, image);
+	in->is_earlier = s->image;
 	in->scratch = do_call(in, "memory", SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0);
 	if (in->scratch)
@@ -308,6 +339,7 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		s->tid_offset = find_tid_offset(in);
 		collect_slots(in, plan, image);
 	}
+	note_attached(in, shared);
 	write_settings(in, image);
 	if (!in->error)
 		write_slots(in);
@@ -345,24 +377,35 @@ struct error *attach_inject(const struct attach_plan *plan, const struct attach_
 		in.error = stop_process_retry(&in.stopped);
 	if (!in.error) {
 		check_stopped(&in, budget_ns, &ret->pause);
+		check_alone(&in);
 		if (!in.error)
 			inject_stopped(&in, plan, image, shared);
 		ret->image = in.settings->image;
+		ret->own = in.settings->memory;
 	}
 	return injection_end(&in, &ret->pause);
 }
 
-static bool has_slot(const struct hw_attach *s, const struct linked_slot *slot)
+/* Adds a slot as it is now, or replaces what was known of its place: it is another object's now, or
+ * was bound since. Returns false if the process has changed it meanwhile, or there is no room. */
+static bool renew_slot(
+	struct injection *in, const struct attach_image *image, const struct linked_slot *slot)
 {
+	struct hw_attach *s = in->settings;
+	uint64_t now;
+	if (!injection_read(in, slot->address, &now, sizeof(now)) || now != slot->value)
+		return false;
 	for (uint32_t i = 0; i < s->slot_count; i++) {
-		if (s->slots[i].address == slot->address)
-			return true;
+		if (s->slots[i].address != slot->address)
+			continue;
+		s->slots[i].before = slot->value;
+		s->slots[i].hook = s->image + image->hooks[slot->function];
+		return true;
 	}
-	return false;
+	return change_slot(in, image, slot);
 }
 
-/* New slots go behind those that are there, so that they can be put back. One that is there already
- * was overwritten by the process, as it was bound late or its place is another object's now. */
+/* The settings are written first, so that what is changed can be put back. */
 static size_t add_slots(struct injection *in, const struct attached *attached,
 	const struct attach_image *image, const struct attach_plan *plan)
 {
@@ -375,19 +418,17 @@ static size_t add_slots(struct injection *in, const struct attached *attached,
 	}
 	if (!s->own)
 		return 0; /* it has been let go meanwhile */
-	for (size_t i = 0; i < plan->slots.len; i++) {
-		const struct linked_slot *slot = &plan->slots.data[i];
-		if (!has_slot(s, slot) && !change_slot(in, image, slot))
-			break;
-	}
-	if (!injection_write(in, at, s, sizeof(*s))) {
+	_cleanup_free_ bool *is_new = calloc(plan->slots.len, sizeof(*is_new));
+	for (size_t i = 0; is_new && i < plan->slots.len; i++)
+		is_new[i] = renew_slot(in, image, &plan->slots.data[i]);
+	if (!is_new || !injection_write(in, at, s, sizeof(*s))) {
 		injection_fail(in, "its memory can't be written to", errno);
 		return 0;
 	}
 	for (size_t i = 0; i < plan->slots.len; i++) {
 		const struct linked_slot *slot = &plan->slots.data[i];
 		uint64_t hook = s->image + image->hooks[slot->function];
-		changed += injection_write(in, slot->address, &hook, sizeof(hook));
+		changed += is_new[i] && injection_write(in, slot->address, &hook, sizeof(hook));
 	}
 	return changed;
 }

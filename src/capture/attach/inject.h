@@ -25,6 +25,7 @@ struct attached {
 	pid_t pid;
 	uint64_t image; /* where the image is in the process */
 	uint64_t settings, data;
+	uint64_t own; /* where struct hw_attach_own is */
 	struct attach_pause pause;
 };
 
@@ -60,5 +61,9 @@ struct attach_removed {
  */
 struct error *attach_remove(pid_t pid, const struct recorder_meanwhile *meanwhile,
 	struct attach_removed *ret) must_check_;
+
+/* Does so for a process that is a copy of an attached one, as fork() makes it; of others it is
+ * ERROR_INPUT, and nothing is done. */
+struct error *attach_remove_copy(pid_t pid, struct attach_removed *ret) must_check_;
 
 #endif

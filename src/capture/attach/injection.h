@@ -19,6 +19,7 @@ struct injection {
 	uint64_t scratch;    /* a page of the process, while it is stopped */
 	struct error *error; /* the first */
 	struct hw_attach *settings;
+	bool is_earlier; /* the image was there before */
 };
 
 /* Opens the process's memory; injection_end() in any case. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/attach/plan.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +29,16 @@ static struct error *check_status(struct attach_plan *plan)
 	struct error *error = process_read(plan->pid, "status", STATUS_BYTES, &status, &bytes);
 	if (error)
 		return error;
-	long seccomp = status_number(status, "\nSeccomp:");
+	long seccomp = status_number(status, "\nSeccomp:"),
+	     locked = status_number(status, "\nVmLck:");
 	plan->threads = (unsigned)status_number(status, "\nThreads:");
 	free(status);
+	if (locked > 0)
+		return error_create(ERROR_ENVIRONMENT,
+			"process %d has %ld KiB of its memory locked (mlockall?): the kernel would "
+			"make all that is mapped for it at once, some 470 MiB; start it under "
+			"`heapwise run`",
+			(int)plan->pid, locked);
 	if (seccomp > 0)
 		return error_create(ERROR_ENVIRONMENT,
 			"process %d has a seccomp filter, which may kill it for a system call that "
@@ -126,7 +135,7 @@ static void find_operators(struct attach_plan *plan, const struct linked_object 
 	bool own = has && object == allocator;
 	plan->operators = plain ? HW_ATTACH_OPERATORS_PLAIN : HW_ATTACH_OPERATORS_OWN;
 	/* A program's own operators call malloc, by a slot, or have memory of their own. */
-	for (unsigned i = HW_ATTACH_NEW; i < HW_ATTACH_FUNCTIONS && (plain || own); i++) {
+	for (unsigned i = HW_ATTACH_NEW; i < HW_ATTACH_FORK && (plain || own); i++) {
 		uint64_t address =
 			linked_function(&plan->objects, attach_function_names[i], &object);
 		if (address && (own ? object == allocator : is_cxx_library(object)))
@@ -156,6 +165,11 @@ static struct error *find_functions(struct attach_plan *plan)
 				address ? "from " : "is nowhere", address ? object->path : "");
 	}
 	find_operators(plan, allocator);
+	for (unsigned i = HW_ATTACH_FORK; i < HW_ATTACH_FUNCTIONS; i++) {
+		uint64_t address =
+			linked_function(&plan->objects, attach_function_names[i], &object);
+		plan->real[i] = address && is_libc(object) ? address : 0;
+	}
 	plan->find_object = linked_function(&plan->objects, "_dl_find_object", NULL);
 	if (!plan->find_object)
 		return error_create(ERROR_INPUT,
@@ -205,9 +219,16 @@ static struct error *find_slots(struct attach_plan *plan)
 struct error *attach_plan_make(pid_t pid, struct attach_plan *ret)
 {
 	*ret = (struct attach_plan){.pid = pid, .objects.memory = {-1, -1, -1, NULL, NULL}};
+	if (kill(pid, 0) && errno == ESRCH)
+		return error_create(ERROR_INPUT, "no such process: %d", (int)pid);
 	struct error *error = check_status(ret);
-	if (!error)
+	if (!error) {
 		error = linked_objects_read(pid, &ret->objects);
+		if (error && !ret->objects.maps.text)
+			error = error_prefix(error,
+				"process %d can't be attached (run as root, or as its user)",
+				(int)pid);
+	}
 	if (!error)
 		error = check_maps(ret);
 	if (!error)

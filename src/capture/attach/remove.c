@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/shared_memory.h"
 #include "process/maps.h"
 
 /* A thread that is in an event leaves it as soon as it is given a processor: within two seconds. */
@@ -42,18 +43,41 @@ struct removal {
 	uint8_t *code;             /* a copy of it */
 	struct hw_attach_own own;  /* once ring_bytes is not 0 */
 	struct attach_removed *ret;
+	bool is_copy; /* of an attached process: nothing is to be unmapped */
 };
 
-/* Where a process has an image whose settings say that it is attached; 0: nowhere. */
-static uint64_t find_image(const struct removal *r, const struct process_maps *maps)
+static bool has_rings(const struct process_maps *maps, const struct hw_attach *s)
+{
+	const struct process_map *map = s->shared ? process_maps_find(maps, s->shared) : NULL;
+	return map && map->start == s->shared && strstr(map->path, SHARED_MEMORY_PREFIX);
+}
+
+/* Whether a slot leads to the image still. */
+static bool has_hooks(const struct removal *r, const struct hw_attach *s)
+{
+	for (uint32_t i = 0; i < s->slot_count && i < HW_ATTACH_SLOTS_MAX; i++) {
+		uint64_t now;
+		if (injection_read(&r->in, s->slots[i].address, &now, sizeof(now)) &&
+			now == s->slots[i].hook)
+			return true;
+	}
+	return false;
+}
+
+/* Where a process has an image whose settings say that it is attached, or that it is a copy of a
+ * process that was: then it has neither the rings nor what was written since. 0: nowhere. */
+static uint64_t find_image(struct removal *r, const struct process_maps *maps)
 {
 	for (size_t i = 0; i < maps->maps.len; i++) {
 		const struct process_map *map = &maps->maps.data[i];
 		struct hw_attach *s = r->in.settings;
-		if (strstr(map->path, "/memfd:" HW_ATTACH_NAME) && !map->offset &&
-			injection_read(&r->in, map->start + r->image.settings, s, sizeof(*s)) &&
-			s->magic == HW_ATTACH_MAGIC && s->version == HW_ATTACH_VERSION &&
-			s->image == map->start && s->shared)
+		if (!strstr(map->path, "/memfd:" HW_ATTACH_NAME) || map->offset ||
+			!injection_read(&r->in, map->start + r->image.settings, s, sizeof(*s)) ||
+			s->magic != HW_ATTACH_MAGIC || s->version != HW_ATTACH_VERSION ||
+			s->image != map->start)
+			continue;
+		r->is_copy = !has_rings(maps, s);
+		if (!r->is_copy || has_hooks(r, s))
 			return map->start;
 	}
 	return 0;
@@ -120,9 +144,9 @@ static bool is_in_event(const struct removal *r)
 	_cleanup_free_ char *rows = malloc(bytes);
 	uint64_t shared;
 	if (!rows ||
-		!injection_read(in, in->settings->own + layout->busy, rows,
+		!injection_read(in, in->settings->memory + layout->busy, rows,
 			bytes - layout->busy_step + sizeof(uint64_t)) ||
-		!injection_read(in, in->settings->own + layout->busy_shared, &shared, 8))
+		!injection_read(in, in->settings->memory + layout->busy_shared, &shared, 8))
 		return true;
 	for (uint64_t i = 0; i < layout->busy_count; i++) {
 		uint64_t busy;
@@ -167,8 +191,9 @@ static void end_events(struct removal *r)
 	const uint32_t no = 0;
 	if (!injection_write(&r->in, s->image + r->image.settings + offsetof(struct hw_attach, own),
 		    &none, sizeof(none)) ||
-		!injection_write(
-			&r->in, s->own + offsetof(struct hw_attach_own, records), &no, sizeof(no)))
+		(!r->is_copy && !injection_write(&r->in,
+					s->memory + offsetof(struct hw_attach_own, records), &no,
+					sizeof(no))))
 		injection_fail(&r->in, "its memory can't be written to", errno);
 }
 
@@ -177,7 +202,7 @@ static bool unmap_rings(struct removal *r)
 {
 	unsigned count = 0;
 	if (!r->own.ring_bytes &&
-		!injection_read(&r->in, r->in.settings->own, &r->own, sizeof(r->own)))
+		!injection_read(&r->in, r->in.settings->memory, &r->own, sizeof(r->own)))
 		return true;
 	for (size_t i = 0; i < HW_ATTACH_RINGS; i++) {
 		if (!r->own.ring_memory[i])
@@ -202,7 +227,7 @@ static bool unmap_all(struct removal *r, const struct process_maps *maps)
 	injection_call_anyway(&r->in, SYS_munmap, s->shared, s->shared_bytes, 0);
 	/* What is about to begin an event finds zeros, and begins none. */
 	bool keeps = is_interrupted(r, maps);
-	injection_call_anyway(&r->in, keeps ? SYS_madvise : SYS_munmap, s->own, s->own_bytes,
+	injection_call_anyway(&r->in, keeps ? SYS_madvise : SYS_munmap, s->memory, s->own_bytes,
 		keeps ? MADV_DONTNEED : 0);
 	r->ret->code_bytes = s->image_bytes + (keeps ? s->own_bytes : 0);
 	return injection_write(
@@ -225,8 +250,10 @@ static bool remove_some(struct removal *r, bool first)
 		put_back_slots(r);
 		end_events(r);
 	}
-	struct error *error = process_maps_read(in->pid, &maps);
-	if (!error && !is_in_event(r)) {
+	struct error *error = r->is_copy ? NULL : process_maps_read(in->pid, &maps);
+	if (r->is_copy) {
+		done = true;
+	} else if (!error && !is_in_event(r)) {
 		error = remote_calls_begin(&in->stopped, &in->calls);
 		done = !error && unmap_all(r, &maps);
 		remote_calls_end(&in->calls);
@@ -269,12 +296,14 @@ static void wait_a_moment(const struct recorder_meanwhile *meanwhile)
 	}
 }
 
-struct error *attach_remove(
-	pid_t pid, const struct recorder_meanwhile *meanwhile, struct attach_removed *ret)
+static struct error *remove_image(pid_t pid, const struct recorder_meanwhile *meanwhile,
+	bool copies_only, struct attach_removed *ret)
 {
 	*ret = (struct attach_removed){.slots = 0};
 	struct removal r = {.image = {.memory = -1}, .ret = ret};
 	struct error *error = removal_begin(&r, pid);
+	if (!error && copies_only && !r.is_copy)
+		error = error_create(ERROR_INPUT, "process %d is no copy", (int)pid);
 	bool done = false;
 	for (int i = 0; !error && !done && i < STOPS_COUNT; i++) {
 		if (i)
@@ -290,4 +319,15 @@ struct error *attach_remove(
 		r.in.error = error;
 	}
 	return injection_end(&r.in, NULL);
+}
+
+struct error *attach_remove(
+	pid_t pid, const struct recorder_meanwhile *meanwhile, struct attach_removed *ret)
+{
+	return remove_image(pid, meanwhile, false, ret);
+}
+
+struct error *attach_remove_copy(pid_t pid, struct attach_removed *ret)
+{
+	return remove_image(pid, NULL, true, ret);
 }

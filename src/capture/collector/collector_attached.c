@@ -46,7 +46,7 @@ void collector_detach(struct collector *c, const struct session_caller *caller)
 	recorder_drain(root->recorder);
 	const struct recorder_meanwhile meanwhile = {drain_meanwhile, c};
 	struct error *error = attach_remove(root->pid, &meanwhile, &removed);
-	if (error && !tracked_process_has_ended(root)) {
+	if (error && error->code != ERROR_INPUT && !tracked_process_has_ended(root)) {
 		answer_caller(caller, root->file, error->message, EIO);
 		if (!caller)
 			session_summary_complain(&c->summary, error);

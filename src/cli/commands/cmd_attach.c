@@ -176,11 +176,16 @@ static int cmd_attach(const struct command *command, int argc, char **argv)
 	if (request.dry_run)
 		return show_outlook(&request);
 	struct launch_result result;
+	size_t later = 0;
+	request.attach.ret_later = &later;
 	struct error *error = attach_and_wait(&request.attach, &result);
 	if (error)
 		return message_error(error);
 	const struct collector_recording *first =
 		recording_describe_end(&result, &request.launch.dumps, request.quiet);
+	if (later && !request.quiet)
+		message("libraries were loaded meanwhile: what they called in about the first 0.02 "
+			"s is not recorded");
 	code = first && !first->totals.write_error ? 0 : ERROR_ENVIRONMENT;
 	launch_result_deinit(&result);
 	return code;

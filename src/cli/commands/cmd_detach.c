@@ -22,7 +22,7 @@ static void describe_end(pid_t pid, const struct attach_end *end)
 	if (end->file) {
 		text_printf(&text, "; its recording is %s", recording_short_name(end->file));
 	} else {
-		text_add(&text, ": its collector is gone; ");
+		text_add(&text, ": nobody records it; ");
 		text_add_counted(&text, end->slots, "reference was", "references were");
 		text_add(&text, " put back");
 	}

@@ -268,6 +268,7 @@ void at_review_modules(uint64_t sp)
 	struct event e;
 	if (!event_begin(&e, sp))
 		return;
+	e.own->head.closed++;
 	rt_modules_review(&e.own->modules, withdraw_rules, &e.own->rules);
 	event_end(&e);
 }

@@ -15,6 +15,7 @@ typedef void free_sized_function(void *block, size_t size);
 typedef void free_aligned_sized_function(void *block, size_t alignment, size_t size);
 typedef int posix_memalign_function(void **ret, size_t alignment, size_t size);
 typedef int dlclose_function(void *handle);
+typedef int fork_function(void);
 
 void *at_hook_malloc(size_t size);
 void *at_hook_calloc(size_t count, size_t size);
@@ -30,6 +31,8 @@ void at_hook_cfree(void *block);
 void at_hook_free_sized(void *block, size_t size);
 void at_hook_free_aligned_sized(void *block, size_t alignment, size_t size);
 int at_hook_dlclose(void *handle);
+int at_hook_fork(void);
+int at_hook_fork_plain(void);
 
 static size_t checked_product(size_t count, size_t size)
 {
@@ -141,4 +144,30 @@ AT_HOOK int at_hook_dlclose(void *handle)
 	int result = AT_REAL(HW_ATTACH_DLCLOSE, dlclose_function *)(handle);
 	at_review_modules(AT_CALLER().sp);
 	return result;
+}
+
+/* Of a handler that has interrupted an event, to which its child returns, too. */
+static int fork_in_event(struct at_own *own, fork_function *real)
+{
+	at_keep_for_child(own, true);
+	int child = real();
+	if (child)
+		at_keep_for_child(own, false);
+	else
+		at_become_child(own);
+	return child;
+}
+
+AT_HOOK int at_hook_fork(void)
+{
+	struct at_own *own = at_in_event();
+	fork_function *real = AT_REAL(HW_ATTACH_FORK, fork_function *);
+	return rt_unlikely(own) ? fork_in_event(own, real) : real();
+}
+
+AT_HOOK int at_hook_fork_plain(void)
+{
+	struct at_own *own = at_in_event();
+	fork_function *real = AT_REAL(HW_ATTACH_FORK_PLAIN, fork_function *);
+	return rt_unlikely(own) ? fork_in_event(own, real) : real();
 }

@@ -12,6 +12,8 @@
 #define ADVICE_NO_HUGE_PAGE 15
 #define ADVICE_NO_DUMP 16
 #define ADVICE_WIPE_ON_FORK 18
+#define ADVICE_KEEP_ON_FORK 19
+#define MAP_AT_PLACE 0x10
 
 __attribute__((visibility("default"), used))
 const struct hw_attach_layout hw_attach_layout = {.own_bytes = sizeof(struct at_own),
@@ -234,4 +236,39 @@ void at_thread_begin(struct at_own *own, struct at_thread *thread)
 		__atomic_store_n(&own->shm->ring_wanted, 1, __ATOMIC_RELAXED);
 	}
 	sys_signals_restore(signals);
+}
+
+struct at_own *at_in_event(void)
+{
+	struct at_own *own = (struct at_own *)__atomic_load_n(&hw_attach.own, __ATOMIC_ACQUIRE);
+	if (!own || !__atomic_load_n(&own->head.records, __ATOMIC_ACQUIRE))
+		return NULL;
+	uint32_t ready = __atomic_load_n(&own->ready, __ATOMIC_ACQUIRE);
+	if (ready != AT_READY)
+		return ready == AT_PREPARES ? own : NULL; /* this thread may be the one */
+	struct at_thread *row = at_thread_here(own);
+	bool is_in = (row && row->busy) || own->shared_lock.holder == sys_thread_pointer();
+	return is_in ? own : NULL;
+}
+
+void at_keep_for_child(struct at_own *own, bool keeps)
+{
+	int advice = keeps ? ADVICE_KEEP_ON_FORK : ADVICE_WIPE_ON_FORK;
+	sys_call(__NR_madvise, own, hw_attach.own_bytes, advice);
+	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
+		if (own->head.ring_memory[i])
+			sys_call(__NR_madvise, own->head.ring_memory[i], RING_BYTES, advice);
+	}
+}
+
+void at_become_child(struct at_own *own)
+{
+	struct at_thread *row = at_thread_here(own);
+	own->head.records = 0;
+	/* There is nobody who would make room. */
+	own->shared.impatient = HW_LOST_IN_HANDLER;
+	if (row && row->recorder)
+		row->recorder->impatient = HW_LOST_IN_HANDLER;
+	sys_call6(__NR_mmap, (long)own->head.shared, HW_SHM_BYTES, PROT_READ_WRITE,
+		MAP_PRIVATE_ANONYMOUS | MAP_NO_RESERVE | MAP_AT_PLACE, -1, 0);
 }

@@ -63,4 +63,17 @@ struct at_thread *at_thread_here(struct at_own *own);
 /* Gives a thread a ring, if one is free and there is memory. */
 void at_thread_begin(struct at_own *own, struct at_thread *thread);
 
+/* Returns the state if the calling thread is in an event, below a signal handler; else NULL. */
+struct at_own *at_in_event(void);
+
+/*
+ * A child that is forked in the middle of an event needs the memory of it until the event ends:
+ * lets fork() copy what it wipes otherwise, or wipe it again. Another thread's fork at the same
+ * moment copies it, too, and its child stops recording only as it returns from the hook.
+ */
+void at_keep_for_child(struct at_own *own, bool keeps);
+
+/* In that child: the event goes nowhere, and nothing is recorded after it. */
+void at_become_child(struct at_own *own);
+
 #endif

@@ -373,6 +373,49 @@ def asked(folder):
 
 
 @TESTS.test
+def copies(folder):
+    """A child that was forked meanwhile is not harmed by `detach`, and can be attached itself"""
+    with running(folder) as target, attached(target, folder / "x.hpw"):
+        child = int(target.tell("left"))
+        time.sleep(0.1)
+        hw.need(hw.heapwise("detach", str(child)).status == 0, "its references were not put back")
+        time.sleep(0.1)
+        hw.need(state(child) in "RS", "the child was harmed")
+        result = hw.heapwise("attach", str(child), "--for", "200ms", "-o", folder / "c.hpw")
+        hw.need(result.status == 0 and state(child) in "RS", f"{result}")
+        os.kill(child, signal.SIGKILL)
+        target.tell("new", 44)
+        detach(target)
+    report = hw.report(folder / "c.hpw", "--view", "sites")
+    need_sound(report["recording"])
+    hw.need(of_site(report, "allocations", "site_new") > 0, f"{report['sites']}")
+    hw.need(of_site(hw.report(folder / "x.hpw", "--view", "sites"), "live_bytes", "site_new") == 44, "a child's events are in it")
+
+
+@TESTS.test
+def at_once(folder):
+    """Of two commands at once one is refused; what a first `detach` could not unmap a second does; -q says nothing"""
+    with running(folder) as target:
+        commands = [subprocess.Popen([hw.HEAPWISE, "attach", "-q", str(target.pid), "--for", "300ms", "-o", folder / f"{i}.hpw"],
+                                     stderr=subprocess.PIPE, env=hw.clean_environment(), text=True) for i in range(2)]
+        ended = sorted((c.wait(hw.TIMEOUT), c.communicate()[1]) for c in commands)
+        # The second may also have come when all was over.
+        hw.need(ended[0] == (0, "") and (ended[1] == (0, "") or (ended[1][0] == 4 and "attached" in ended[1][1])), f"{ended}")
+        need_let_go(target)
+        target.tell("hammer", 2)
+        with attached(target, folder / "x.hpw"):
+            os.kill(target.pid, signal.SIGSTOP)
+            hw.wait_until(lambda: state(target.pid) == "T", "it is stopped")
+            detach(target)
+            os.kill(target.pid, signal.SIGCONT)
+        if RINGS in maps(target):
+            detach(target)
+        need_let_go(target)
+        target.tell("rest")
+        target.ask("end", 0)
+
+
+@TESTS.test
 def refused(folder):
     """What can't be attached is refused in a sentence, and unharmed"""
     (folder / "own.c").write_text("""

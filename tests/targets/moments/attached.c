@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +137,23 @@ static long in_child(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* A child that goes on, in memory of its own where its parent has the rings. */
+static long left_child(void)
+{
+	pid_t child = fork();
+	if (child)
+		return child;
+	size_t bytes = (size_t)600 << 20;
+	volatile char *own = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (;;) {
+		for (size_t at = 0; at < bytes; at += 1 << 20)
+			own[at] = 1;
+		site_new(50);
+		usleep(1000);
+	}
+}
+
 /* A library that allocates when it is told to. */
 static long in_library(const char *path)
 {
@@ -179,6 +197,8 @@ static long do_word(const char *word, long number, char **argv)
 		}
 	else if (!strcmp(word, "child"))
 		result = in_child();
+	else if (!strcmp(word, "left"))
+		result = left_child();
 	else if (!strcmp(word, "library"))
 		result = in_library(argv[1]);
 	else if (!strcmp(word, "exec"))
