@@ -186,24 +186,23 @@ static bool prepare_call(const struct stopped_thread *thread,
 bool remote_begin(struct remote_run *run, struct stopped_thread *thread, uint64_t place,
 	unsigned long options)
 {
-	uint64_t all = blockable_signals();
 	pid_t tid = thread->tid;
 	*run = (struct remote_run){.thread = thread, .place = place, .sequence = sequence_get(tid)};
 	long traced = (long)(options | PTRACE_O_TRACESYSGOOD);
-	if (!place || ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &run->mask) ||
-		ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)traced) ||
-		!prepare_call(thread, &run->sequence, place, run->mask))
-		return false;
-	return !ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all);
+	return place && !ptrace(PTRACE_GETSIGMASK, tid, SIGNAL_SET_BYTES, &run->mask) &&
+	       !ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)traced) &&
+	       prepare_call(thread, &run->sequence, place, run->mask);
 }
 
 bool remote_next(struct remote_run *run, const struct remote_call *call, struct remote_answer *ret)
 {
 	pid_t tid = run->thread->tid;
 	struct user_regs_struct regs = run->thread->regs;
+	uint64_t all = blockable_signals();
 	*ret = (struct remote_answer){0, 0};
 	set_call(call, run->place, &regs);
 	bool done = !ptrace(PTRACE_SETREGS, tid, NULL, &regs) &&
+		    !ptrace(PTRACE_SETSIGMASK, tid, SIGNAL_SET_BYTES, &all) &&
 		    run_to_call(tid, &run->signal, ret) && run_to_call(tid, &run->signal, ret) &&
 		    !ptrace(PTRACE_GETREGS, tid, NULL, &regs);
 	ret->result = (long)regs.rax;
