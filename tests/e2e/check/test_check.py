@@ -121,8 +121,7 @@ def documents(folder):
     known.write_text("{\nknown\nMemcheck:Free\n...\nfun:main\n}\n")
     text = written(folder, "memcheck", [program, "free_twice"], "--suppressions", known)
     hw.need("ERROR SUMMARY: 0 errors" in text and "free_twice" not in text, text)
-    for words in (["csv"], ["sarif", "--leak-check"], ["junit", "--uninit"], ["github", "--escalate"], ["memcheck", "--json"], ["xml"],
-                  ["json", "--engine=valgrind"]):
+    for words in (["csv"], ["sarif", "--leak-check"], ["junit", "--uninit"], ["github", "--escalate"], ["memcheck", "--json"], ["xml"]):
         ended = hw.run([hw.HEAPWISE, "check", "--format", *words, "--", program, "free_twice"])
         hw.need(ended.status == 125 and "--format" in ended.errors and not ended.text, f"{words}: {ended}")
 
