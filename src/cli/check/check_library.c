@@ -22,7 +22,7 @@
 struct sums_page {
 	int file;
 	struct stat is;
-	struct hw_check_sums *sums;
+	struct hw_check_page *shared;
 };
 
 struct error *check_library_find(const char *runtime, struct text *ret)
@@ -72,7 +72,7 @@ static struct error *run_shell(const char *path, const char *backend, const stru
 	trial_init(&trial);
 	struct error *error = trial_run(&program, settings, &trial);
 	if (!error)
-		error = judge_trial(&trial, page->sums);
+		error = judge_trial(&trial, &page->shared->sums);
 	trial_deinit(&trial);
 	return error;
 }
@@ -80,12 +80,12 @@ static struct error *run_shell(const char *path, const char *backend, const stru
 static bool map_page(struct sums_page *page)
 {
 	page->file = memfd_create("heapwise-sums", MFD_CLOEXEC);
-	void *memory = page->file < 0 || ftruncate(page->file, (off_t)sizeof(*page->sums)) ||
+	void *memory = page->file < 0 || ftruncate(page->file, (off_t)sizeof(*page->shared)) ||
 				       fstat(page->file, &page->is)
 			       ? MAP_FAILED
-			       : mmap(NULL, sizeof(*page->sums), PROT_READ | PROT_WRITE, MAP_SHARED,
-					 page->file, 0);
-	page->sums = memory;
+			       : mmap(NULL, sizeof(*page->shared), PROT_READ | PROT_WRITE,
+					 MAP_SHARED, page->file, 0);
+	page->shared = memory;
 	return memory != MAP_FAILED;
 }
 
@@ -100,8 +100,8 @@ struct error *check_library_try(const char *path, const char *backend, struct hw
 			ERROR_ENVIRONMENT, why, "can't make a page to share with a program");
 	}
 	struct error *error = run_shell(path, backend, &page);
-	*ret = *page.sums;
-	munmap(page.sums, sizeof(*page.sums));
+	*ret = page.shared->sums;
+	munmap(page.shared, sizeof(*page.shared));
 	close(page.file);
 	return error;
 }
