@@ -363,6 +363,8 @@ static void check_stopped(struct injection *in, uint64_t budget_ns, struct attac
 			(double)pause->stop_ns / 1e6, in->stopped.threads.len, (int)in->pid,
 			(double)budget_ns / 1e6);
 	else
+		check_alone(in);
+	if (!in->error)
 		in->error = remote_calls_begin(&in->stopped, &in->calls);
 }
 
@@ -377,7 +379,6 @@ struct error *attach_inject(const struct attach_plan *plan, const struct attach_
 		in.error = stop_process_retry(&in.stopped);
 	if (!in.error) {
 		check_stopped(&in, budget_ns, &ret->pause);
-		check_alone(&in);
 		if (!in.error)
 			inject_stopped(&in, plan, image, shared);
 		ret->image = in.settings->image;
