@@ -2,13 +2,15 @@
 /*
  * Saved looks at memory: smaps, pmap, and what `heapwise maps` wrote. What is read must keep its
  * promises: ascending mappings without overlaps, with names; and a series of it twice, and of half
- * of it, has no more bytes than the looks have.
+ * of it, has no more bytes than the looks have. The same bytes as numa_maps give ascending mappings
+ * and nodes.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/mapping_series.h"
+#include "process/numa_maps.h"
 #include "sources/look_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -62,8 +64,36 @@ static void check_series(struct memory_look *look, uint64_t sum)
 	mapping_series_deinit(&series);
 }
 
+struct numa_last {
+	struct numa_entry entry;
+	bool has_one;
+};
+
+static bool numa_check(void *ctx, const struct numa_entry *entry)
+{
+	struct numa_last *last = ctx;
+	need(entry->bytes && entry->node < NUMA_NODES_MAX);
+	need(!last->has_one || entry->start > last->entry.start ||
+		(entry->start == last->entry.start && entry->node > last->entry.node));
+	*last = (struct numa_last){*entry, true};
+	return true;
+}
+
+static void check_numa(const uint8_t *data, size_t size)
+{
+	struct numa_last last = {.has_one = false};
+	char *text = malloc(size + 1);
+	if (!text)
+		return;
+	memcpy(text, data, size);
+	text[size] = 0;
+	numa_maps_parse(text, numa_check, &last);
+	free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	check_numa(data, size);
 	struct memory_look look;
 	struct look_file file;
 	char *text = malloc(size + 1);

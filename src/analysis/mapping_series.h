@@ -103,11 +103,29 @@ struct mapping_part {
 DEFINE_VEC(mapping_part_vec, struct mapping_part)
 DEFINE_VEC(mapping_seconds_vec, double)
 
+/* Resident or swapped memory of one kind, of all mappings together. */
+enum mapping_kind {
+	MAPPING_SWAPPED, /* of private mappings: what shared ones have swapped out is not known to
+			    each look */
+	MAPPING_HUGE,    /* in huge pages */
+	MAPPING_NODE,    /* on a NUMA node */
+};
+
+struct mapping_total {
+	enum mapping_kind kind;
+	unsigned node;    /* of MAPPING_NODE */
+	uint64_t *values; /* at each kept look; MAPPING_NO_FIGURE: not known */
+	size_t value_count, value_room;
+	uint64_t current; /* at the last look */
+};
+DEFINE_VEC(mapping_total_vec, struct mapping_total)
+
 struct mapping_series {
 	struct mapping_region_vec regions; /* those with `merged` are not to be shown */
 	struct mapping_part_vec parts;     /* of the last look, ascending */
 	struct mapping_part_vec next;
 	struct mapping_seconds_vec seconds; /* of kept looks */
+	struct mapping_total_vec totals;    /* the first two kinds, then nodes, ascending */
 	struct arena words;
 	size_t looks;  /* that were added */
 	size_t stride; /* every how many are kept */

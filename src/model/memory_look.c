@@ -10,12 +10,14 @@ void memory_look_init(struct memory_look *look)
 {
 	*look = (struct memory_look){.text = NULL};
 	look_mapping_vec_init(&look->mappings);
+	look_node_vec_init(&look->nodes);
 	arena_init(&look->words);
 }
 
 void memory_look_deinit(struct memory_look *look)
 {
 	look_mapping_vec_deinit(&look->mappings);
+	look_node_vec_deinit(&look->nodes);
 	arena_deinit(&look->words);
 	free(look->text);
 	look->text = NULL;

@@ -50,10 +50,20 @@ struct look_mapping {
 };
 DEFINE_VEC(look_mapping_vec, struct look_mapping)
 
+/* Resident memory of a mapping that is on one NUMA node. */
+struct look_node {
+	uint64_t start; /* of the mapping */
+	uint64_t bytes;
+	unsigned node;
+};
+DEFINE_VEC(look_node_vec, struct look_node)
+
 struct memory_look {
 	struct look_mapping_vec mappings; /* ascending, without overlaps */
 	struct arena words;               /* of names */
 	char *text;                       /* names may point into it; owned */
+	struct look_node_vec nodes;       /* ascending by `start` and `node` */
+	bool nodes_known;                 /* `nodes` were read; else it is empty */
 };
 
 void memory_look_init(struct memory_look *look);

@@ -22,8 +22,10 @@ enum live_look_way {
 
 struct live_looker {
 	pid_t pid;
-	struct proc_text maps, smaps, sizes;
+	struct proc_text maps, smaps, sizes, numa;
 	struct page_scan scan;
+	bool reads_nodes;    /* each look has its NUMA nodes; `numa` is open */
+	bool nodes_failed;   /* they could not be read at some look */
 	bool scans;          /* resident bytes are those of the page tables */
 	bool owners_known;   /* of the last full look: memory could be read for that */
 	size_t left_out;     /* lines of the last look that could not be understood */
@@ -36,6 +38,10 @@ struct live_looker {
 struct error *live_looker_open(
 	pid_t pid, enum live_look_way way, struct live_looker *ret) must_check_;
 void live_looker_close(struct live_looker *looker);
+
+/* From now on looks have their NUMA nodes, which takes as long as smaps. Errors: as of
+ * proc_text_open(). */
+struct error *live_looker_read_nodes(struct live_looker *looker) must_check_;
 
 /*
  * Looks. `look` is that of the time before, or a fresh one. *ret_ended: the program has ended, or

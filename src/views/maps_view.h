@@ -13,6 +13,8 @@
 
 extern const struct answer_type maps_answer_type;
 
+#define MAPS_NOTES_MAX 6u
+
 /* What the new pages of a region have. */
 struct maps_pages {
 	size_t region;      /* index in the series */
@@ -21,18 +23,31 @@ struct maps_pages {
 	struct memory_strings strings;
 };
 
+/* What was written to: pages that were in memory at the first and at the last look. */
+struct maps_changes {
+	struct maps_change {
+		uint64_t compared; /* bytes */
+		uint64_t changed;  /* bytes of these, in pages whose contents differ */
+	} * regions;               /* by index in the series */
+	size_t count;
+	const char *unknown; /* why nothing was compared, or not all; or NULL */
+};
+
 struct maps_subject {
-	uint64_t pid;         /* 0: files */
-	const char *name;     /* of the command, or the file (the newer one of two) */
-	const char *base;     /* the older one; or NULL */
-	const char *source;   /* "PAGEMAP_SCAN", "smaps", "pmap"… */
-	const char *end;      /* why the looks ended before they were to; or NULL */
-	const char *notes[4]; /* what is not known, sentences without a full stop; NULL ends them */
-	bool is_running;      /* commands that look inside can be given */
-	bool times_known;     /* seconds of the series are */
+	uint64_t pid;                      /* 0: files */
+	const char *name;                  /* of the command, or the file (the newer one of two) */
+	const char *base;                  /* the older one; or NULL */
+	const char *source;                /* "PAGEMAP_SCAN", "smaps", "pmap"… */
+	const char *end;                   /* why the looks ended before they were to; or NULL */
+	const char *notes[MAPS_NOTES_MAX]; /* what is not known, sentences without a full stop; NULL
+					      ends them */
+	bool is_running;                   /* commands that look inside can be given */
+	bool times_known;                  /* seconds of the series are */
 	const struct mapping_series *series;   /* finished, of one look or more */
 	const struct maps_pages *const *pages; /* of some regions */
 	size_t page_count;
+	const struct maps_changes *changes; /* NULL: they were not asked for */
+	const struct look_node_vec *nodes;  /* of the last look; NULL: not known */
 };
 
 struct maps_options {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/mappings/mapping_totals.h"
 #include "base/util.h"
 
 void mapping_series_init(struct mapping_series *series)
@@ -21,6 +22,7 @@ void mapping_series_deinit(struct mapping_series *series)
 	mapping_part_vec_deinit(&series->parts);
 	mapping_part_vec_deinit(&series->next);
 	mapping_seconds_vec_deinit(&series->seconds);
+	mapping_totals_deinit(&series->totals);
 	arena_deinit(&series->words);
 }
 
@@ -263,7 +265,7 @@ static size_t count_came(const struct mapping_series *series, const struct look_
 	return count;
 }
 
-/* So many that came or went in one interval tell nothing of where one has moved. */
+/* When more mappings than this came or went between two looks, none is taken to have moved. */
 #define MOVES_MAX 64u
 
 static bool moves_are_few(const struct mapping_series *series)
@@ -378,7 +380,7 @@ static bool look_keep(struct mapping_series *series)
 		region->value_count = count;
 	}
 	series->last_is_kept = true;
-	return true;
+	return mapping_totals_keep(&series->totals);
 }
 
 /* Drops every other look of those that are kept. */
@@ -389,6 +391,7 @@ static void looks_thin(struct mapping_series *series)
 		series->seconds.data[kept++] = series->seconds.data[i];
 	series->seconds.len = kept;
 	series->stride *= 2;
+	mapping_totals_thin(&series->totals);
 	for (size_t i = 0; i < series->regions.len; i++) {
 		struct mapping_region *region = &series->regions.data[i];
 		size_t first = (region->first + 1) / 2, count = 0;
@@ -490,6 +493,8 @@ struct error *mapping_series_add(
 		figures_update(series, look);
 	else
 		error = look_match(series, look);
+	if (!error && !mapping_totals_take(&series->totals, look, series->seconds.len))
+		error = error_no_memory();
 	if (error)
 		return error;
 	series->last_seconds = seconds;

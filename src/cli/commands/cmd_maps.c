@@ -20,6 +20,8 @@ enum {
 	OPT_FOR,
 	OPT_TREND,
 	OPT_EXPLAIN,
+	OPT_CHANGED,
+	OPT_NUMA,
 	OPT_ALL,
 	OPT_LIMIT,
 	OPT_SOURCE,
@@ -29,11 +31,14 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{OPT_EVERY, "every", "TIME",
-		"look again and again: 500ms, 10s, 5min (default with the next three: 1s)"},
+		"look again and again: 500ms, 10s, 5min (default with the next four: 1s)"},
 	{OPT_FOR, "for", "TIME", "for how long (default: 10s; with --every until ^C)"},
 	{OPT_TREND, "trend", NULL, "show resident memory at each look"},
 	{OPT_EXPLAIN, "explain", NULL,
 		"show what is in the new pages of the mappings that grew most"},
+	{OPT_CHANGED, "changed", NULL,
+		"compare pages at the first and the last look: how much was written to"},
+	{OPT_NUMA, "numa", NULL, "show on which NUMA nodes memory is, at each look"},
 	{OPT_ALL, "all", NULL, "show mappings that did not change, too"},
 	{OPT_LIMIT, "limit", "N", "show at most N mappings (default: 30 that changed)"},
 	{OPT_SOURCE, "source", "auto|scan|smaps",
@@ -106,6 +111,12 @@ static bool cmd_maps_take(const struct options *options, int id, void *ctx)
 	case OPT_EXPLAIN:
 		request->plan.explains = true;
 		return true;
+	case OPT_CHANGED:
+		request->plan.compares = true;
+		return true;
+	case OPT_NUMA:
+		request->plan.reads_nodes = true;
+		return true;
 	case OPT_ALL:
 		request->shown.all = true;
 		return true;
@@ -131,7 +142,7 @@ static int subjects_show(
 }
 
 /* What a target can't tell, in sentences. */
-static void notes_make(const struct maps_target *target, const char *notes[4])
+static void notes_make(const struct maps_target *target, const char *notes[MAPS_NOTES_MAX])
 {
 	size_t count = 0;
 	if (!target->looker.owners_known)
@@ -143,11 +154,16 @@ static void notes_make(const struct maps_target *target, const char *notes[4])
 		notes[count++] =
 			"Some lines of /proc/PID/smaps could not be understood: their mappings are "
 			"missing";
+	if (target->looker.nodes_failed)
+		notes[count++] =
+			"NUMA nodes are not known of all looks: /proc/PID/numa_maps could not be "
+			"read or understood";
 	if (target->series.gone + target->series.brief)
 		notes[count++] = "Some mappings came and went again and have no row";
 }
 
-static void target_subject(const struct maps_target *target, struct maps_subject *ret)
+static void target_subject(
+	const struct maps_target *target, bool compares, struct maps_subject *ret)
 {
 	*ret = (struct maps_subject){.pid = (uint64_t)target->looker.pid,
 		.name = target->command,
@@ -157,7 +173,9 @@ static void target_subject(const struct maps_target *target, struct maps_subject
 		.times_known = true,
 		.series = &target->series,
 		.pages = (const struct maps_pages *const *)target->pages,
-		.page_count = target->page_count};
+		.page_count = target->page_count,
+		.changes = compares ? &target->written.changes : NULL,
+		.nodes = target->look.nodes_known ? &target->look.nodes : NULL};
 	notes_make(target, ret->notes);
 }
 
@@ -175,7 +193,7 @@ static int processes_show(struct request *request, char **words, size_t count)
 		code = message_error(error);
 	} else {
 		for (size_t i = 0; i < count; i++)
-			target_subject(&targets[i], &subjects[i]);
+			target_subject(&targets[i], request->plan.compares, &subjects[i]);
 		code = subjects_show(request, subjects, count);
 	}
 	for (size_t i = 0; targets && i < count; i++)
@@ -261,9 +279,11 @@ static int words_check(
 			is_pid(words[0]) ? words[0] : words[count - 1]);
 	if (!pids && count > 2)
 		return options_wrong(command, "unexpected '%s': two files are compared", words[2]);
-	if (!pids && (request->plan.every_ns || request->plan.for_ns || request->plan.explains))
-		return options_wrong(
-			command, "--every, --for and --explain are for processes that run");
+	if (!pids && (request->plan.every_ns || request->plan.for_ns || request->plan.explains ||
+			     request->plan.compares || request->plan.reads_nodes))
+		return options_wrong(command,
+			"--every, --for, --explain, --changed and --numa are for processes that "
+			"run");
 	if (request->plan.every_ns && request->plan.for_ns &&
 		request->plan.every_ns > request->plan.for_ns)
 		return options_wrong(command, "--every is longer than --for");
@@ -273,7 +293,8 @@ static int words_check(
 static void plan_complete(struct request *request, bool is_live)
 {
 	struct maps_plan *plan = &request->plan;
-	bool is_series = plan->every_ns || plan->for_ns || plan->explains || request->shown.trend;
+	bool is_series = plan->every_ns || plan->for_ns || plan->explains || plan->compares ||
+			 request->shown.trend;
 	if (!is_live || !is_series)
 		return;
 	if (!plan->for_ns && !plan->every_ns)

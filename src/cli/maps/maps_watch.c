@@ -30,6 +30,7 @@ void maps_target_deinit(struct maps_target *target)
 	free(target->command);
 	free(target->end);
 	address_ranges_deinit(&target->first_pages);
+	maps_written_deinit(&target->written);
 	live_looker_close(&target->looker);
 	memory_look_deinit(&target->look);
 	mapping_series_deinit(&target->series);
@@ -89,6 +90,8 @@ static struct error *target_open(const struct maps_plan *plan, struct maps_targe
 	memory_look_init(&target->look);
 	mapping_series_init(&target->series);
 	struct error *error = live_looker_open(pid, way, &target->looker);
+	if (!error && plan->reads_nodes)
+		error = live_looker_read_nodes(&target->looker);
 	if (!error)
 		error = live_look_take(&target->looker, true, &target->look, &ended);
 	if (!error && ended)
@@ -99,6 +102,8 @@ static struct error *target_open(const struct maps_plan *plan, struct maps_targe
 		error = mapping_series_add(&target->series, &target->look, 0);
 	if (!error && plan->explains)
 		error = first_pages_find(target);
+	if (!error && plan->compares)
+		error = maps_written_begin(&target->written, &target->looker, &target->look);
 	if (error)
 		return error;
 	target->command = command_read(pid);
@@ -196,13 +201,22 @@ static struct error *targets_follow(const struct maps_plan *plan, struct maps_ta
 	return error;
 }
 
+static struct error *target_compare(struct maps_target *target)
+{
+	if (!target->has_ended)
+		return maps_written_end(&target->written, &target->looker, &target->series);
+	target->written.changes.unknown = "the process has ended";
+	return NULL;
+}
+
 struct error *maps_watch(const struct maps_plan *plan, struct maps_target *targets, size_t count)
 {
 	sigset_t signals, before;
 	struct error *error = NULL;
 	for (size_t i = 0; i < count; i++)
 		targets[i].looker.scan.pages = targets[i].looker.maps.file =
-			targets[i].looker.smaps.file = targets[i].looker.sizes.file = -1;
+			targets[i].looker.smaps.file = targets[i].looker.sizes.file =
+				targets[i].looker.numa.file = -1;
 	for (size_t i = 0; !error && i < count; i++)
 		error = target_open(plan, &targets[i]);
 	if (!error && plan->every_ns) {
@@ -218,6 +232,8 @@ struct error *maps_watch(const struct maps_plan *plan, struct maps_target *targe
 	}
 	for (size_t i = 0; !error && i < count; i++)
 		error = mapping_series_finish(&targets[i].series);
+	for (size_t i = 0; !error && plan->compares && i < count; i++)
+		error = target_compare(&targets[i]);
 	for (size_t i = 0; !error && plan->explains && i < count; i++)
 		error = maps_explain(&targets[i]);
 	return error;

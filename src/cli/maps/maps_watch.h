@@ -4,6 +4,7 @@
 #define CLI_MAPS_MAPS_WATCH_H
 
 #include "base/ranges.h"
+#include "cli/maps/maps_changed.h"
 #include "sources/live_look.h"
 #include "views/maps_view.h"
 
@@ -17,6 +18,7 @@ struct maps_target {
 	const char *pages_unknown;         /* why first_pages are not known, or NULL */
 	struct maps_pages **pages;         /* what was found in new ones */
 	size_t page_count;
+	struct maps_written written; /* of maps_plan.compares */
 	bool has_ended;
 };
 
@@ -25,6 +27,8 @@ struct maps_plan {
 	uint64_t for_ns;   /* 0: until ^C */
 	enum live_look_way way;
 	bool explains;
+	bool compares; /* which pages were written to */
+	bool reads_nodes;
 };
 
 /* Looks at all of them at the same times. `targets` are zeroed; their `looker.pid` is set. Errors

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process/numa_maps.h"
 #include "process/smaps.h"
 #include "sources/maps/live_owners.h"
 #include "sources/maps/look_entry.h"
@@ -18,7 +19,7 @@
 struct error *live_looker_open(pid_t pid, enum live_look_way way, struct live_looker *ret)
 {
 	*ret = (struct live_looker){.pid = pid, .scan = {.pages = -1}};
-	ret->smaps.file = ret->sizes.file = ret->maps.file = -1;
+	ret->smaps.file = ret->sizes.file = ret->maps.file = ret->numa.file = -1;
 	struct error *error = proc_text_open(pid, "maps", &ret->maps);
 	if (!error)
 		error = proc_text_open(pid, "smaps", &ret->smaps);
@@ -43,7 +44,40 @@ void live_looker_close(struct live_looker *looker)
 	proc_text_close(&looker->maps);
 	proc_text_close(&looker->smaps);
 	proc_text_close(&looker->sizes);
+	proc_text_close(&looker->numa);
 	page_scan_close(&looker->scan);
+}
+
+struct error *live_looker_read_nodes(struct live_looker *looker)
+{
+	struct error *error = proc_text_open(looker->pid, "numa_maps", &looker->numa);
+	looker->reads_nodes = !error;
+	return error;
+}
+
+static bool node_add(void *ctx, const struct numa_entry *entry)
+{
+	struct memory_look *look = ctx;
+	const struct look_node node = {entry->start, entry->bytes, entry->node};
+	look->nodes_known = look_node_vec_push(&look->nodes, node);
+	return look->nodes_known;
+}
+
+/* A look without nodes is a look all the same. */
+static void nodes_read(struct live_looker *looker, struct memory_look *look)
+{
+	look->nodes.len = 0;
+	look->nodes_known = false;
+	struct error *error = proc_text_read(&looker->numa);
+	if (!error && looker->numa.len) {
+		look->nodes_known = true;
+		size_t left_out = numa_maps_parse(looker->numa.data, node_add, look);
+		look->nodes_known = look->nodes_known && !left_out;
+	}
+	if (!look->nodes_known)
+		look->nodes.len = 0;
+	looker->nodes_failed |= !look->nodes_known;
+	error_destroy(error);
 }
 
 struct look_scan {
@@ -80,6 +114,9 @@ static void run_add(void *ctx, const struct page_run *run)
 			mapping->figures[LOOK_RSS] += end - at;
 		if (run->is_swapped && !(mapping->known & 1u << LOOK_PSS))
 			mapping->figures[LOOK_SWAPPED] += end - at;
+		if (run->is_present && run->is_huge && !run->is_zero &&
+			!(mapping->known & 1u << LOOK_PSS))
+			mapping->figures[LOOK_HUGE] += end - at;
 		at = end;
 	}
 }
@@ -102,6 +139,8 @@ static struct error *pages_count(
 		/* smaps knows more of it. */
 		if (!(mapping->known & 1u << LOOK_PSS) && is_private)
 			look_set_figure(mapping, LOOK_SWAPPED, 0);
+		if (!(mapping->known & 1u << LOOK_PSS) && mapping->owner != LOOK_DEVICE)
+			look_set_figure(mapping, LOOK_HUGE, 0);
 	}
 	struct look_scan scan = {.look = look};
 	struct error *error = page_scan_walk(&looker->scan, run_add, &scan);
@@ -151,7 +190,7 @@ static struct error *look_anew(
 	return error;
 }
 
-struct error *live_look_take(
+static struct error *look_take(
 	struct live_looker *looker, bool full, struct memory_look *look, bool *ret_ended)
 {
 	bool can_reuse = !full && looker->scans && look->mappings.len >= LOOK_REUSE_FROM &&
@@ -167,6 +206,15 @@ struct error *live_look_take(
 		error_destroy(error);
 	}
 	return look_anew(looker, full, look, ret_ended);
+}
+
+struct error *live_look_take(
+	struct live_looker *looker, bool full, struct memory_look *look, bool *ret_ended)
+{
+	struct error *error = look_take(looker, full, look, ret_ended);
+	if (!error && !*ret_ended && looker->reads_nodes)
+		nodes_read(looker, look);
+	return error;
 }
 
 struct pages_taken {

@@ -14,6 +14,7 @@
 /* Where columns of `heapwise maps` begin, from its heading. */
 struct look_columns {
 	size_t owner, name; /* 0: no heading has been met */
+	bool has_huge;      /* the column after SWAPPED is HUGE */
 	size_t headings;
 };
 
@@ -24,6 +25,7 @@ static void heading_read(const char *line, struct look_columns *ret)
 		return;
 	ret->owner = (size_t)(owner - line);
 	ret->name = (size_t)(name - line);
+	ret->has_huge = strstr(line, " HUGE ");
 	ret->headings++;
 }
 
@@ -96,11 +98,11 @@ enum line_kind {
 static enum line_kind own_line_read(struct memory_look *look, char *line,
 	const struct look_columns *columns, struct look_mapping *ret)
 {
-	char flags[8], size[24], rss[24], swapped[24];
+	char flags[8], size[24], rss[24], swapped[24], huge[24] = "";
 	uint64_t bytes;
 	if (!columns->owner ||
-		sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %23s %23s %23s", &ret->start, &ret->end,
-			flags, size, rss, swapped) != 6 ||
+		sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %23s %23s %23s %23s", &ret->start,
+			&ret->end, flags, size, rss, swapped, huge) < 6 ||
 		strlen(flags) != 4)
 		return LINE_OTHER;
 	memcpy(ret->flags, flags, sizeof(ret->flags));
@@ -108,6 +110,8 @@ static enum line_kind own_line_read(struct memory_look *look, char *line,
 		look_set_figure(ret, LOOK_RSS, bytes);
 	if (kilobytes_read(swapped, &bytes))
 		look_set_figure(ret, LOOK_SWAPPED, bytes);
+	if (columns->has_huge && kilobytes_read(huge, &bytes))
+		look_set_figure(ret, LOOK_HUGE, bytes);
 	size_t len = strlen(line);
 	if (len > 6 && !strcmp(line + len - 6, "[gone]"))
 		return LINE_GONE;

@@ -53,6 +53,8 @@ static void row_add(struct maps_row *into, const struct maps_row *row)
 		into->known &= row->known;
 	for (unsigned i = 0; i < LOOK_FIGURES; i++)
 		into->figures[i] += row->figures[i];
+	into->change.compared += row->change.compared;
+	into->change.changed += row->change.changed;
 	for (size_t i = 0; i < into->looks; i++)
 		into->values[i] = sum_of(into->values[i], row->values[i]);
 }
@@ -74,6 +76,36 @@ static struct maps_row *owner_row(
 		created->whose = whose;
 	}
 	return created;
+}
+
+static bool node_add(struct look_node_vec *nodes, const struct look_node *part)
+{
+	for (size_t i = 0; i < nodes->len; i++) {
+		if (nodes->data[i].node == part->node) {
+			nodes->data[i].bytes += part->bytes;
+			return true;
+		}
+	}
+	return look_node_vec_push(nodes, *part);
+}
+
+/* Adds what the mapping at `start` has on each node. */
+static bool nodes_add(struct maps_row *row, uint64_t start)
+{
+	const struct look_node_vec *nodes = row->subject->nodes;
+	size_t low = 0, high = nodes ? nodes->len : 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (nodes->data[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; nodes && i < nodes->len && nodes->data[i].start == start; i++) {
+		if (!node_add(&row->nodes, &nodes->data[i]))
+			return false;
+	}
+	return true;
 }
 
 static bool regions_fill(struct maps_rows *rows, const struct maps_subject *subject)
@@ -100,11 +132,16 @@ static bool regions_fill(struct maps_rows *rows, const struct maps_subject *subj
 		row->mappings = region->mappings;
 		mapping_region_values(series, region, row->values);
 		row_fit(row);
+		if (subject->changes && i < subject->changes->count)
+			row->change = subject->changes->regions[i];
 	}
 	for (size_t i = 0; ok && i < series->parts.len; i++) {
 		size_t place = places[series->parts.data[i].region];
-		if (place != SIZE_MAX && place >= first)
-			mapping_add(&rows->regions.data[place], &series->parts.data[i].mapping);
+		if (place == SIZE_MAX || place < first)
+			continue;
+		const struct look_mapping *mapping = &series->parts.data[i].mapping;
+		mapping_add(&rows->regions.data[place], mapping);
+		ok = nodes_add(&rows->regions.data[place], mapping->start);
 	}
 	/* What is not there any more takes nothing. */
 	free(places);
@@ -136,6 +173,19 @@ static bool sums_fill(struct maps_rows *rows, const struct maps_subject *subject
 	return true;
 }
 
+static bool totals_fill(struct maps_rows *rows, const struct maps_subject *subject)
+{
+	const struct mapping_series *series = subject->series;
+	for (size_t i = 0; i < series->totals.len; i++) {
+		struct maps_total row = {subject, &series->totals.data[i], {.slope = 0}};
+		mapping_fit(subject->times_known ? series->seconds.data : NULL, row.total->values,
+			row.total->value_count, &row.fit);
+		if (row.fit.looks && !maps_total_vec_push(&rows->totals, row))
+			return false;
+	}
+	return true;
+}
+
 /* The most growth first; of one look, and of equal ones, the lowest address. */
 static int by_growth(const void *left, const void *right)
 {
@@ -159,7 +209,8 @@ bool maps_rows_fill(struct maps_rows *rows, const struct maps_subject *subjects,
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t first = rows->regions.len;
-		if (!regions_fill(rows, &subjects[i]) || !sums_fill(rows, &subjects[i], first))
+		if (!regions_fill(rows, &subjects[i]) || !sums_fill(rows, &subjects[i], first) ||
+			!totals_fill(rows, &subjects[i]))
 			return false;
 	}
 	rows_sort(&rows->regions);
@@ -169,8 +220,10 @@ bool maps_rows_fill(struct maps_rows *rows, const struct maps_subject *subjects,
 
 static void row_vec_free(struct maps_row_vec *rows)
 {
-	for (size_t i = 0; i < rows->len; i++)
+	for (size_t i = 0; i < rows->len; i++) {
 		free(rows->data[i].values);
+		look_node_vec_deinit(&rows->data[i].nodes);
+	}
 	maps_row_vec_deinit(rows);
 }
 
@@ -180,4 +233,5 @@ void maps_rows_deinit(struct maps_rows *rows)
 	row_vec_free(&rows->owners);
 	row_vec_free(&rows->regions);
 	maps_moment_vec_deinit(&rows->moments);
+	maps_total_vec_deinit(&rows->totals);
 }

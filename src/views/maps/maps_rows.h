@@ -18,6 +18,8 @@ struct maps_row {
 	uint64_t figures[LOOK_FIGURES]; /* at the last look */
 	uint32_t known;
 	struct mapping_fit fit;
+	struct look_node_vec nodes; /* of a region, at the last look; ascending */
+	struct maps_change change;  /* if subject->changes is not NULL */
 };
 DEFINE_VEC(maps_row_vec, struct maps_row)
 
@@ -30,9 +32,18 @@ struct maps_moment {
 };
 DEFINE_VEC(maps_moment_vec, struct maps_moment)
 
+/* A kind of memory in a process. */
+struct maps_total {
+	const struct maps_subject *subject;
+	const struct mapping_total *total;
+	struct mapping_fit fit;
+};
+DEFINE_VEC(maps_total_vec, struct maps_total)
+
 struct maps_rows {
 	struct maps_row_vec processes, owners, regions;
 	struct maps_moment_vec moments;
+	struct maps_total_vec totals; /* those that are known at some look */
 };
 
 /* Whether it has more resident bytes than at the first look. */
@@ -48,6 +59,9 @@ static inline bool maps_row_changed(const struct maps_row *row)
 
 /* Adds what a row does: "grows by 1.20 MiB a minute (1.1 to 1.3 MiB)", "grew once by 4 MiB". */
 void maps_add_shape(const struct maps_row *row, struct text *out);
+
+/* Adds the name of a kind of memory: "swapped", "huge pages", "node 1". */
+void maps_add_kind(const struct mapping_total *total, struct text *out);
 
 /* Adds what grew in a process, in sentences and lines. */
 void maps_add_findings(

@@ -83,6 +83,14 @@ void maps_add_shape(const struct maps_row *row, struct text *out)
 	}
 }
 
+void maps_add_kind(const struct mapping_total *total, struct text *out)
+{
+	if (total->kind == MAPPING_NODE)
+		text_printf(out, "node %u", total->node);
+	else
+		text_add(out, total->kind == MAPPING_HUGE ? "huge pages" : "swapped");
+}
+
 /* "The thread stack (thread 12) at 7f…-7f…" */
 static void region_name_add(const struct maps_row *row, struct text *out)
 {

@@ -379,5 +379,85 @@ def many(folder):
         hw.need(at(found, address)["growth_bytes"] == 17 * PAGE and len(grown(found)) == 2, f"{grown(found)}")
 
 
+@TESTS.test
+def changed(folder):
+    """--changed counts the pages whose contents differ, neither new ones nor those that were written to and are as before"""
+    with target() as told:
+        address = told.tell("region", 40)
+        with watching(told.pid, "--changed", "--json", "--every=100ms") as process:
+            told.tell("rewrite", 9)
+            told.tell("region", 5)
+            found = json.loads(interrupted(process))
+        row = at(found, address)
+        # One page of the region was there from the start.
+        hw.need(row["compared_bytes"] == 41 * PAGE and row["changed_bytes"] == 9 * PAGE, f"{row}")
+        sums = found["processes"][0]
+        hw.need(sums["uncompared"] is None and sums["changed_bytes"] >= 9 * PAGE, f"{sums}")
+        hw.need(sums["changed_bytes"] == sum(other["changed_bytes"] for other in found["mappings"]), f"the sum of the mappings is another: {sums}")
+        told.tell("repeat", 9)
+        with watching(told.pid, "--changed", "--every=100ms") as process:
+            told.tell("repeat", 9)
+            text = interrupted(process)
+        hw.need(f"{address:x}" not in text, f"pages that are as before are changed ones: {text}")
+        with watching(told.pid, "--changed", "--every=100ms") as process:
+            told.tell("rewrite", 9)
+            text = interrupted(process)
+        (line,) = [line for line in text.splitlines() if line.startswith(f"{address:012x}")]
+        hw.need(" CHANGED " in text and line.split()[5] == "36" and "in pages whose contents changed" in text, text)
+
+
+@TESTS.test
+def changed_unknown(folder):
+    """What --changed can't compare is not known: without page tables, and of a process that has ended"""
+    with target() as told:
+        told.tell("region", 4)
+        found = look(told.pid, "--changed", "--source=smaps", "--every=10ms", "--for=30ms")
+        sums = found["processes"][0]
+        hw.need(sums["changed_bytes"] is None and "PAGEMAP_SCAN" in sums["uncompared"], f"{sums}")
+        hw.need(all(row["changed_bytes"] is None for row in found["mappings"]), "a mapping knows what its process does not")
+        with watching(told.pid, "--changed", "--json", "--every=10ms") as process:
+            told.process.kill()
+            output, _ = process.communicate(timeout=hw.TIMEOUT)
+        sums = json.loads(output)["processes"][0]
+        hw.need(sums["changed_bytes"] is None and "ended" in sums["uncompared"], f"{sums}")
+
+
+@TESTS.test
+def nodes(folder):
+    """--numa shows resident memory by NUMA nodes, of mappings and of the process over time"""
+    if not Path("/proc/self/numa_maps").exists():
+        raise hw.Skip("this kernel knows no NUMA nodes")
+    with target() as told:
+        with watching(told.pid, "--numa", "--json", "--every=100ms") as process:
+            address = told.tell("region", 50)
+            found = json.loads(interrupted(process))
+        row = at(found, address)
+        hw.need(sum(node["bytes"] for node in row["nodes"]) == row["rss_bytes"] == 51 * PAGE, f"{row}")
+        rows = [kind for kind in found["kinds"] if kind["kind"] == "node"]
+        hw.need(rows and sum(kind["growth_bytes"] for kind in rows) == 50 * PAGE, f"{rows}")
+        hw.need("node 0: " in hw.ask("maps", "--numa", str(told.pid)), "text has no nodes")
+
+
+@TESTS.test
+def huge(folder):
+    """Huge pages have a column, and their growth a row, by page tables and by smaps"""
+    if "never" in Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text().split("[")[1].split("]")[0]:
+        raise hw.Skip("this machine gives no huge pages")
+    with target() as told:
+        for source in ("scan", "smaps"):
+            with watching(told.pid, "--json", f"--source={source}", "--every=100ms") as process:
+                address = told.tell("huge", 3)
+                found = json.loads(interrupted(process))
+            row = at(found, address)
+            if row["huge_bytes"] == 0 and "AnonHugePages:         0 kB" in Path(f"/proc/{told.pid}/smaps_rollup").read_text():
+                raise hw.Skip("the kernel had no huge pages left")
+            (kind,) = [kind for kind in found["kinds"] if kind["kind"] == "huge pages"]
+            hw.need(row["huge_bytes"] == 3 << 21 and kind["growth_bytes"] == 3 << 21, f"{source}: {row} {kind}")
+        text = saved(folder, "huge.txt", told.pid)
+        hw.need(" HUGE " in text.read_text(), "text has no column of huge pages")
+        again = json.loads(hw.ask("maps", "--json", text))
+        hw.need(at(again, address)["huge_bytes"] == 3 << 21, "the column is not read again")
+
+
 if __name__ == "__main__":
     TESTS.main()

@@ -174,6 +174,25 @@ static void *grow(struct growing *growing, size_t pages)
 static struct growing region, shared, file, moved;
 static pthread_t steady_thread;
 
+/* Writes to pages that were touched: other contents than they have, or the same ones. */
+static void *region_write(size_t pages, int other)
+{
+	for (size_t i = 0; i < pages; i++)
+		region.start[i * PAGE] = (char)((other ? 'A' : 'a') + (int)(i % 26));
+	return region.start;
+}
+
+/* Pages of 2 MiB, where the machine has them for those who ask. */
+static void *huge_touch(size_t count)
+{
+	size_t bytes = (size_t)2 << 20;
+	char *start = map_private((count + 1) * bytes / PAGE);
+	start += -(uintptr_t)start % bytes;
+	madvise(start, count * bytes, MADV_HUGEPAGE);
+	touch(start, count * bytes / PAGE);
+	return start;
+}
+
 static void *region_protect(size_t page, int rights)
 {
 	mprotect(region.start + page * PAGE, PAGE, rights);
@@ -207,6 +226,12 @@ static void *obey(const char *word, size_t number)
 		return grow(&file, number);
 	if (!strcmp(word, "movable"))
 		return grow(&moved, number);
+	if (!strcmp(word, "rewrite"))
+		return region_write(number, 1);
+	if (!strcmp(word, "repeat"))
+		return region_write(number, 0);
+	if (!strcmp(word, "huge"))
+		return huge_touch(number);
 	if (!strcmp(word, "split"))
 		return region_protect(number, PROT_READ);
 	if (!strcmp(word, "join"))

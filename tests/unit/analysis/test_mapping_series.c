@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/tap.h"
+#include "process/numa_maps.h"
 
 #define KIB 1024ull
 #define PLACE 0x10000000ull
@@ -286,6 +287,102 @@ CASE(fit_rate, "the rate is that of the line, in an interval that holds it")
 	uint64_t far = 1ull << 50;
 	fit = FIT(far, far + 4096, far + 8192, far + 12288);
 	CHECK(fabs(fit.slope - 409.6) < 1e-6);
+}
+
+/* A look of one private mapping; what is UINT64_MAX is not known. */
+static void kinds_add(struct mapping_series *series, double seconds, uint64_t swapped,
+	uint64_t huge, const struct look_node *nodes, size_t count)
+{
+	struct memory_look look;
+	memory_look_init(&look);
+	struct look_mapping mapping = {
+		.start = PLACE, .end = 2 * PLACE, .flags = "rw-p", .name = ""};
+	if (swapped != UINT64_MAX)
+		look_set_figure(&mapping, LOOK_SWAPPED, swapped);
+	if (huge != UINT64_MAX)
+		look_set_figure(&mapping, LOOK_HUGE, huge);
+	CHECK(look_mapping_vec_push(&look.mappings, mapping));
+	look.nodes_known = nodes;
+	for (size_t i = 0; i < count; i++)
+		CHECK(look_node_vec_push(&look.nodes, nodes[i]));
+	CHECK(!mapping_series_add(series, &look, seconds));
+	memory_look_deinit(&look);
+}
+
+CASE(kinds, "kinds of memory are summed up at each look; what is not known at one is not known")
+{
+	struct mapping_series series;
+	const struct look_node first[] = {{PLACE, 100, 3}};
+	const struct look_node second[] = {{PLACE, 200, 0}, {PLACE, 90, 3}};
+	mapping_series_init(&series);
+	kinds_add(&series, 0, 10, 2048, first, 1);
+	kinds_add(&series, 1, UINT64_MAX, 4096, NULL, 0);
+	kinds_add(&series, 2, 30, 4096, second, 2);
+	CHECK(!mapping_series_finish(&series));
+	const struct mapping_total *totals = series.totals.data;
+	CHECK(series.totals.len == 4);
+	CHECK(totals[0].kind == MAPPING_SWAPPED && totals[0].value_count == 3);
+	CHECK(totals[0].values[0] == 10 && totals[0].values[1] == MAPPING_NO_FIGURE &&
+		totals[0].values[2] == 30);
+	CHECK(totals[1].kind == MAPPING_HUGE && totals[1].values[0] == 2048 &&
+		totals[1].values[2] == 4096);
+	/* A node that came later had nothing before, where nodes were known. */
+	CHECK(totals[2].kind == MAPPING_NODE && totals[2].node == 0 && totals[3].node == 3);
+	CHECK(totals[2].values[0] == 0 && totals[2].values[1] == MAPPING_NO_FIGURE &&
+		totals[2].values[2] == 200);
+	CHECK(totals[3].values[0] == 100 && totals[3].values[1] == MAPPING_NO_FIGURE &&
+		totals[3].values[2] == 90);
+	mapping_series_deinit(&series);
+}
+
+CASE(kinds_thinned, "of more looks than are kept, those of kinds are the same as those of mappings")
+{
+	struct mapping_series series;
+	mapping_series_init(&series);
+	series.looks_max = 8;
+	for (unsigned i = 0; i < 37; i++)
+		kinds_add(&series, i, i, 0, &(const struct look_node){PLACE, 10 + i, 1}, 1);
+	CHECK(!mapping_series_finish(&series));
+	CHECK(series.totals.len == 3 && series.totals.data[0].value_count == series.seconds.len);
+	for (size_t i = 0; i < series.seconds.len; i++) {
+		uint64_t second = (uint64_t)series.seconds.data[i];
+		CHECK(series.totals.data[0].values[i] == second);
+		CHECK(series.totals.data[2].values[i] == 10 + second);
+	}
+	mapping_series_deinit(&series);
+}
+
+struct numa_found {
+	struct numa_entry entries[8];
+	size_t count;
+};
+
+static bool numa_note(void *ctx, const struct numa_entry *entry)
+{
+	struct numa_found *found = ctx;
+	found->entries[found->count++] = *entry;
+	return found->count < 8;
+}
+
+CASE(numa, "numa_maps has bytes by mapping and node; pages have the size that the line says")
+{
+	char text[] =
+		"1000 default file=/bin/N0=9\\040N1=4 mapped=3 N0=1 N2=2 kernelpagesize_kB=4\n"
+		"2000 bind:0-1 anon=4 dirty=4 N0=0 N1=4 kernelpagesize_kB=2048\n"
+		"3000 default\n"
+		"3000 default anon=1 N0=1 kernelpagesize_kB=4\n"
+		"zzz default anon=1 N0=1 kernelpagesize_kB=4\n"
+		"4000 default anon=1 N0=18446744073709551615 kernelpagesize_kB=4\n"
+		"5000 default anon=1 N1=1 N1=2 kernelpagesize_kB=4\n"
+		"6000 interleave=0-3 huge anon=1 N3=1";
+	struct numa_found found = {.count = 0};
+	CHECK(numa_maps_parse(text, numa_note, &found) == 3);
+	CHECK(found.count == 5);
+	const struct numa_entry *entries = found.entries;
+	CHECK(entries[0].start == 0x1000 && entries[0].node == 0 && entries[0].bytes == 4096);
+	CHECK(entries[1].start == 0x1000 && entries[1].node == 2 && entries[1].bytes == 8192);
+	CHECK(entries[2].start == 0x2000 && entries[2].node == 1 && entries[2].bytes == 4ull << 21);
+	CHECK(entries[3].start == 0x5000 && entries[4].start == 0x6000 && entries[4].node == 3);
 }
 
 TAP_MAIN
