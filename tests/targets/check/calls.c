@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -430,6 +431,27 @@ static void prints(bool good)
 		free(p);                                                                           \
 	} while (0)
 
+static void messages(bool good, const int *pair)
+{
+	char small[OVER] = "abc";
+	struct iovec one = {small, OVER}, two[2] = {one, one};
+	struct msghdr message = {.msg_iov = &one, .msg_iovlen = 1};
+	struct msghdr longer = {.msg_iov = two, .msg_iovlen = 2};
+	struct mmsghdr several[2] = {{.msg_hdr = message}, {.msg_hdr = longer}};
+	BUFFER("sendmsg(msg.msg_iov[1])",
+		(two[1] = (struct iovec){p, n}, sendmsg(pair[0], &longer, 0)));
+	BUFFER("recvmsg(msg.msg_name)",
+		(message.msg_name = p, message.msg_namelen = n, recvmsg(pair[1], &message, 0)));
+	message.msg_name = NULL;
+	BUFFER("sendmsg(msg.msg_control)", (message.msg_control = p, message.msg_controllen = n,
+						   sendmsg(pair[0], &message, 0)));
+	BUFFER("sendmsg(mmsg[1].msg_iov[1])",
+		(two[1] = (struct iovec){p, n}, sendmmsg(pair[0], several, 2, 0)));
+	two[1] = one;
+	BUFFER("recvmsg(mmsg[0].msg_iov[0])",
+		(one = (struct iovec){p, n}, recvmmsg(pair[1], several, 2, 0, NULL)));
+}
+
 static void system_calls(bool good)
 {
 	int zero = open("/dev/zero", O_RDWR), null = open("/dev/null", O_RDWR), pair[2];
@@ -450,10 +472,11 @@ static void system_calls(bool good)
 	BUFFER("readv(vector[...])", readv(zero, (struct iovec[2]){{small, OVER}, {p, n}}, 2));
 	BUFFER("writev(vector[...])", writev(null, (struct iovec[2]){{small, OVER}, {p, n}}, 2));
 	struct msghdr message = {.msg_iovlen = 1};
-	BUFFER("sendmsg(msg.msg_iov)",
+	BUFFER("sendmsg(msg.msg_iov[0])",
 		(message.msg_iov = &(struct iovec){p, n}, sendmsg(pair[0], &message, 0)));
-	BUFFER("recvmsg(msg.msg_iov)",
+	BUFFER("recvmsg(msg.msg_iov[0])",
 		(message.msg_iov = &(struct iovec){p, n}, recvmsg(pair[1], &message, 0)));
+	messages(good, pair);
 	/* Addresses that no one has are the kernel's affair, as ever. */
 	show("read", read(zero, (void *)8, 5));
 }
@@ -524,6 +547,11 @@ static void structures(bool good)
 		epoll_wait(queue, (struct epoll_event *)p, 3, 0));
 	GIVEN("epoll_ctl(event)", sizeof(struct epoll_event),
 		epoll_ctl(queue, EPOLL_CTL_ADD, pair[0], (struct epoll_event *)p));
+	GIVEN("readv(vector)", 2 * sizeof(struct iovec), readv(pair[0], (struct iovec *)p, 2));
+	GIVEN("sendmsg(msg)", sizeof(struct msghdr), sendmsg(-1, (struct msghdr *)p, 0));
+	GIVEN("sendmmsg(mmsg)", 2 * sizeof(struct mmsghdr),
+		sendmmsg(-1, (struct mmsghdr *)p, 2, 0));
+	GIVEN("signalfd4(sigmask)", 8, close(signalfd(-1, (sigset_t *)p, 0)));
 	GIVEN("wait4(status)", sizeof(int), waitpid(-1, (int *)p, WNOHANG));
 	GIVEN("socketcall.connect(serv_addr)", 40, connect(other, (struct sockaddr *)p, 40));
 	GIVEN("socketcall.getsockname(name)", 24,

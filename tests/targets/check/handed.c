@@ -139,7 +139,7 @@ static void tell_sent(int n)
 		abort();
 	expect("socketcall.sendto(msg)", 12, 24);
 	expect("socketcall.sendto(msg)", 12, 24);
-	expect("sendmsg(msg.msg_iov)", 12, 24);
+	expect("sendmsg(msg.msg_iov[0])", 12, 24);
 	if (send(ends[0], bytes, 24, 0) != 24 || sendto(ends[0], bytes, 24, 0, NULL, 0) != 24 ||
 		sendmsg(ends[0], &message, 0) != 24)
 		abort();

@@ -455,6 +455,12 @@ static void asked(bool good)
 	failed = socketpair(AF_UNIX, SOCK_DGRAM, 0, pair);
 	failed |= sendmsg(pair[0], hide(NULL), 0) != -1 || errno != EFAULT;
 	failed |= recvmsg(pair[1], hide(NULL), MSG_DONTWAIT) != -1 || errno != EFAULT;
+	/* Addresses that no one has: the kernel refuses them, and so it does of arrays and heads.
+	 */
+	failed |= readv(pair[1], hide((void *)8), 1) != -1 || errno != EFAULT;
+	failed |= sendmsg(pair[0], hide((void *)8), 0) != -1 || errno != EFAULT;
+	failed |=
+		recvmmsg(pair[1], hide((void *)8), 1, MSG_DONTWAIT, NULL) != -1 || errno != EFAULT;
 	printf(" %d\n", failed);
 	make_error(good);
 }

@@ -55,6 +55,8 @@ PARTS(int, epoll_pwait, (int fd, void *events, int most, int timeout, const void
 	FILLS("epoll_pwait(events)", events, bytes_of(most, sizeof(struct epoll_event))))
 PARTS(int, epoll_ctl, (int fd, int what, int of, void *event), (fd, what, of, event),
 	READS("epoll_ctl(event)", what == EPOLL_CTL_DEL ? NULL : event, sizeof(struct epoll_event)))
+PARTS(int, signalfd, (int fd, const void *mask, int flags), (fd, mask, flags),
+	READS("signalfd4(sigmask)", mask, 8))
 PARTS(int, wait, (int *status), (status), FILLS("wait4(status)", status, sizeof(int)))
 PARTS(int, waitpid, (int pid, int *status, int options), (pid, status, options),
 	FILLS("wait4(status)", status, sizeof(int)))

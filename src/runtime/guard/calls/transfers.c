@@ -11,6 +11,7 @@
 #include "runtime/guard/calls/calls.h"
 
 #include "runtime/guard/leaves.h"
+#include "runtime/guard/text.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -99,62 +100,222 @@ ENTERS(ssize_t, __readlinkat_chk, "readlinkat(buf)", to, n,
 
 /* --- several buffers --- */
 
-#define VECTORS_MOST 1024 /* IOV_MAX: the kernel takes no more */
+/* IOV_MAX and UIO_MAXIOV: the kernel takes no more, of messages neither. */
+#define VECTORS_MOST 1024
 
-/* What is null the kernel refuses. */
+/* Arrays and heads are read as the kernel reads them: what can't be read it refuses. */
+static bool vector_read(const struct iovec *v, uint64_t i, struct iovec *ret)
+{
+	return guard_peek(ret, (uint64_t)(v + i), sizeof(*ret));
+}
+
 static bool are_good_vectors(const struct iovec *v, uint64_t count)
 {
+	struct iovec one;
 	if (!v || count > VECTORS_MOST)
 		return true;
-	for (uint64_t i = 0; i < count; i++)
-		if (v[i].iov_len > calls_room(v[i].iov_base))
+	if (count * sizeof(*v) > calls_room(v))
+		return false;
+	for (uint64_t i = 0; i < count && vector_read(v, i, &one); i++)
+		if (one.iov_len > calls_room(one.iov_base))
 			return false;
 	return true;
 }
 
-static void check_vectors(const char *text, const struct iovec *v, uint64_t count, bool leaves,
-	struct guard_caller caller)
+static void check_vectors(const char *array, const char *text, const struct iovec *v,
+	uint64_t count, bool leaves, struct guard_caller caller)
 {
-	for (uint64_t i = 0; v && i < count && count <= VECTORS_MOST; i++)
-		check_one(text, v[i].iov_base, v[i].iov_len, leaves, caller);
+	struct iovec one;
+	if (!v || count > VECTORS_MOST)
+		return;
+	check_one(array, v, count * sizeof(*v), true, caller);
+	for (uint64_t i = 0; i < count && vector_read(v, i, &one); i++)
+		check_one(text, one.iov_base, one.iov_len, leaves, caller);
 }
 
-#define WITH_VECTORS(name, text, vectors, count, leaves, params, args)                             \
+#define WITH_VECTORS(name, array, text, leaves, params, args)                                      \
 	REAL(ssize_t, name, params)                                                                \
 	SLOW ssize_t name##_slowly params                                                          \
 	{                                                                                          \
 		struct guard_caller caller = GUARD_CALLER();                                       \
 		calls_resolve();                                                                   \
-		check_vectors(text, vectors, (uint64_t)(count), leaves, caller);                   \
+		check_vectors(array, text, v, (uint64_t)count, leaves, caller);                    \
 		return real_##name args;                                                           \
 	}                                                                                          \
 	ssize_t name params;                                                                       \
 	GUARD_API ssize_t name params                                                              \
 	{                                                                                          \
-		if (rt_unlikely(!real_##name || !are_good_vectors(vectors, (uint64_t)(count)) ||   \
+		if (rt_unlikely(!real_##name || !are_good_vectors(v, (uint64_t)count) ||           \
 				((leaves) && leaves_are_wanted())))                                \
 			return name##_slowly args;                                                 \
 		return real_##name args;                                                           \
 	}
 
-WITH_VECTORS(readv, "readv(vector[...])", v, count, false,
+WITH_VECTORS(readv, "readv(vector)", "readv(vector[...])", false,
 	(int fd, const struct iovec *v, int count), (fd, v, count))
-WITH_VECTORS(writev, "writev(vector[...])", v, count, true,
+WITH_VECTORS(writev, "writev(vector)", "writev(vector[...])", true,
 	(int fd, const struct iovec *v, int count), (fd, v, count))
-WITH_VECTORS(preadv, "preadv(vector[...])", v, count, false,
+WITH_VECTORS(preadv, "preadv(vector)", "preadv(vector[...])", false,
 	(int fd, const struct iovec *v, int count, long at), (fd, v, count, at))
-WITH_VECTORS(preadv64, "preadv(vector[...])", v, count, false,
+WITH_VECTORS(preadv64, "preadv(vector)", "preadv(vector[...])", false,
 	(int fd, const struct iovec *v, int count, long at), (fd, v, count, at))
-WITH_VECTORS(pwritev, "pwritev(vector[...])", v, count, true,
+WITH_VECTORS(pwritev, "pwritev(vector)", "pwritev(vector[...])", true,
 	(int fd, const struct iovec *v, int count, long at), (fd, v, count, at))
-WITH_VECTORS(pwritev64, "pwritev(vector[...])", v, count, true,
+WITH_VECTORS(pwritev64, "pwritev(vector)", "pwritev(vector[...])", true,
 	(int fd, const struct iovec *v, int count, long at), (fd, v, count, at))
-WITH_VECTORS(recvmsg, "recvmsg(msg.msg_iov)", message ? message->msg_iov : NULL,
-	message ? message->msg_iovlen : 0, false, (int fd, struct msghdr *message, int flags),
-	(fd, message, flags))
-WITH_VECTORS(sendmsg, "sendmsg(msg.msg_iov)", message ? message->msg_iov : NULL,
-	message ? message->msg_iovlen : 0, true, (int fd, const struct msghdr *message, int flags),
-	(fd, message, flags))
+
+/* --- messages --- */
+
+#define NOT_ONE UINT64_MAX
+
+/* Which message of which call: "sendmsg(msg" or "sendmsg(mmsg[3]". */
+struct message_place {
+	const char *call;
+	uint64_t number; /* of several; NOT_ONE: there is one */
+	bool leaves;     /* it is sent */
+};
+
+/* "sendmsg(msg.msg_iov[2])" */
+static const char *message_text(const struct message_place *place, const char *member,
+	uint64_t index, struct guard_text *ret)
+{
+	ret->used = 0;
+	text_add(ret, place->call);
+	text_add(ret, place->number == NOT_ONE ? "(msg" : "(mmsg[");
+	if (place->number != NOT_ONE) {
+		text_add_number(ret, place->number);
+		text_add(ret, "]");
+	}
+	text_add(ret, member);
+	if (index != NOT_ONE) {
+		text_add(ret, "[");
+		text_add_number(ret, index);
+		text_add(ret, "]");
+	}
+	text_add(ret, ")");
+	ret->bytes[ret->used] = 0; /* there is room: the words are short */
+	return ret->bytes;
+}
+
+static bool is_good_message(const struct msghdr *message)
+{
+	struct msghdr head;
+	if (!message)
+		return true;
+	if (sizeof(head) > calls_room(message))
+		return false;
+	return !guard_peek(&head, (uint64_t)message, sizeof(head)) ||
+	       ((!head.msg_name || head.msg_namelen <= calls_room(head.msg_name)) &&
+		       (!head.msg_control || head.msg_controllen <= calls_room(head.msg_control)) &&
+		       are_good_vectors(head.msg_iov, head.msg_iovlen));
+}
+
+static void check_message(
+	const struct message_place *place, const struct msghdr *message, struct guard_caller caller)
+{
+	struct guard_text text;
+	struct msghdr head;
+	struct iovec one;
+	if (!message)
+		return;
+	calls_check_buffer(
+		message_text(place, "", NOT_ONE, &text), message, sizeof(head), true, caller);
+	if (!guard_peek(&head, (uint64_t)message, sizeof(head)))
+		return;
+	/* Both have padding: they are not looked at for bytes that were never written. */
+	if (head.msg_name)
+		calls_check_buffer(message_text(place, ".msg_name", NOT_ONE, &text), head.msg_name,
+			head.msg_namelen, place->leaves, caller);
+	if (head.msg_control)
+		calls_check_buffer(message_text(place, ".msg_control", NOT_ONE, &text),
+			head.msg_control, head.msg_controllen, place->leaves, caller);
+	if (!head.msg_iov || head.msg_iovlen > VECTORS_MOST)
+		return;
+	check_one(message_text(place, ".msg_iov", NOT_ONE, &text), head.msg_iov,
+		head.msg_iovlen * sizeof(one), true, caller);
+	for (uint64_t i = 0; i < head.msg_iovlen && vector_read(head.msg_iov, i, &one); i++)
+		check_one(message_text(place, ".msg_iov", i, &text), one.iov_base, one.iov_len,
+			place->leaves, caller);
+}
+
+#define WITH_MESSAGE(name, leaves, params, args)                                                   \
+	REAL(ssize_t, name, params)                                                                \
+	SLOW ssize_t name##_slowly params                                                          \
+	{                                                                                          \
+		struct guard_caller caller = GUARD_CALLER();                                       \
+		const struct message_place place = {#name, NOT_ONE, leaves};                       \
+		calls_resolve();                                                                   \
+		check_message(&place, message, caller);                                            \
+		return real_##name args;                                                           \
+	}                                                                                          \
+	ssize_t name params;                                                                       \
+	GUARD_API ssize_t name params                                                              \
+	{                                                                                          \
+		if (rt_unlikely(!real_##name || !is_good_message(message) ||                       \
+				((leaves) && leaves_are_wanted())))                                \
+			return name##_slowly args;                                                 \
+		return real_##name args;                                                           \
+	}
+
+WITH_MESSAGE(recvmsg, false, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+WITH_MESSAGE(sendmsg, true, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
+
+/* As struct mmsghdr, which libc's headers have for _GNU_SOURCE alone. */
+struct counted_message {
+	struct msghdr message;
+	unsigned bytes;
+};
+
+static bool are_good_messages(const struct counted_message *messages, unsigned count)
+{
+	count = count < VECTORS_MOST ? count : VECTORS_MOST;
+	if (!messages)
+		return true;
+	if (count * sizeof(*messages) > calls_room(messages))
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		if (!is_good_message(&messages[i].message))
+			return false;
+	return true;
+}
+
+static void check_messages(const char *array, const char *call, bool leaves,
+	const struct counted_message *messages, unsigned count, struct guard_caller caller)
+{
+	count = count < VECTORS_MOST ? count : VECTORS_MOST;
+	if (!messages ||
+		calls_check_buffer(array, messages, count * sizeof(*messages), true, caller))
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		const struct message_place place = {call, i, leaves};
+		check_message(&place, &messages[i].message, caller);
+	}
+}
+
+/* By another name, as libc's headers may declare them with other types. */
+#define WITH_MESSAGES(name, array, call, leaves, params, args)                                     \
+	REAL(int, name, params)                                                                    \
+	SLOW int name##_slowly params                                                              \
+	{                                                                                          \
+		struct guard_caller caller = GUARD_CALLER();                                       \
+		calls_resolve();                                                                   \
+		check_messages(array, call, leaves, messages, n, caller);                          \
+		return real_##name args;                                                           \
+	}                                                                                          \
+	int own_##name params __asm__(#name);                                                      \
+	GUARD_API int own_##name params                                                            \
+	{                                                                                          \
+		if (rt_unlikely(!real_##name || !are_good_messages(messages, n) ||                 \
+				((leaves) && leaves_are_wanted())))                                \
+			return name##_slowly args;                                                 \
+		return real_##name args;                                                           \
+	}
+
+WITH_MESSAGES(recvmmsg, "recvmmsg(mmsg)", "recvmsg", false,
+	(int fd, struct counted_message *messages, unsigned n, int flags, void *until),
+	(fd, messages, n, flags, until))
+WITH_MESSAGES(sendmmsg, "sendmmsg(mmsg)", "sendmsg", true,
+	(int fd, struct counted_message *messages, unsigned n, int flags), (fd, messages, n, flags))
 
 /* --- files of stdio, whose type is left open --- */
 
