@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define HW_ATTACH_MAGIC 0x3168636174746168ull /* "hattach1" */
-#define HW_ATTACH_VERSION 1u
+#define HW_ATTACH_VERSION 2u
 
 /* As the image is shown in the process's memory map: /memfd:heapwise-attach */
 #define HW_ATTACH_NAME "heapwise-attach"
@@ -94,6 +94,7 @@ struct hw_attach {
 	uint64_t operators;   /* enum hw_attach_operators */
 	uint64_t memory;      /* where struct hw_attach_own is mapped; 0: nowhere */
 	uint64_t own;         /* the same; 0: hooks only pass on */
+	uint64_t sampled;     /* the same if blocks are sampled, else 0 */
 	uint64_t find_object; /* _dl_find_object of glibc */
 	uint64_t program_headers, program_header_count, program_header_bytes; /* of the program */
 	/* Where libc keeps a thread's id, from its thread pointer on; 0: not known. */

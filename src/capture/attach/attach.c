@@ -311,6 +311,7 @@ static struct error *attach_begin(struct attaching *a)
 {
 	put_back_copies(a->options->pid);
 	struct error *error = attach_plan_make(a->options->pid, &a->plan);
+	a->plan.samples = a->options->launch->mode.sample_bytes;
 	if (!error)
 		error = watch_signals(a);
 	if (!error)

@@ -329,6 +329,7 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		give_descriptors(in, ours, theirs);
 	map_image(in, image, theirs[0]);
 	map_memory(in, image, theirs[1]);
+	s->sampled = plan->samples ? s->own : 0;
 	for (int i = 0; i < 2; i++) {
 		if (theirs[i] >= 0)
 			injection_call_anyway(in, SYS_close, (uint64_t)theirs[i], 0, 0);

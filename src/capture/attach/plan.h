@@ -23,6 +23,7 @@ struct attach_plan {
 	size_t other;           /* words that lead elsewhere than expected, and stay */
 	size_t changed_objects; /* that have a slot */
 	bool has_lazy;          /* some slots are not bound yet */
+	bool samples;           /* not every event is to be recorded */
 	unsigned threads;
 };
 

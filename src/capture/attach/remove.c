@@ -187,10 +187,12 @@ static void put_back_slots(struct removal *r)
 static void end_events(struct removal *r)
 {
 	const struct hw_attach *s = r->in.settings;
-	const uint64_t none = 0;
+	const uint64_t none[2] = {0, 0}; /* own, sampled */
 	const uint32_t no = 0;
+	static_assert(offsetof(struct hw_attach, sampled) == offsetof(struct hw_attach, own) + 8,
+		"one write");
 	if (!injection_write(&r->in, s->image + r->image.settings + offsetof(struct hw_attach, own),
-		    &none, sizeof(none)) ||
+		    none, sizeof(none)) ||
 		(!r->is_copy && !injection_write(&r->in,
 					s->memory + offsetof(struct hw_attach_own, records), &no,
 					sizeof(no))))

@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "capture/attach.h"
 #include "cli/options/options.h"
+#include "cli/options/recording_options.h"
 #include "cli/setup/recording_end.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
@@ -19,7 +20,13 @@
 /* All threads are to have stopped by then. */
 #define PAUSE_USUAL_MS 50u
 
-enum { OPT_ATTACH_FOR = 256, OPT_ATTACH_MODE, OPT_ATTACH_DRY_RUN, OPT_ATTACH_PAUSE };
+enum {
+	OPT_ATTACH_FOR = 256,
+	OPT_ATTACH_MODE,
+	OPT_ATTACH_SEED,
+	OPT_ATTACH_DRY_RUN,
+	OPT_ATTACH_PAUSE
+};
 
 static const struct option_spec option_specs[] = {
 	{'o', "output", "FILE",
@@ -30,7 +37,11 @@ static const struct option_spec option_specs[] = {
 	{OPT_ATTACH_FOR, "for", "TIME",
 		"let the process go after TIME (300ms, 60s, 5min; default: on ^C)"},
 	{OPT_ATTACH_MODE, "mode", "MODE",
-		"exact (default): every event; aggregate: only sums, in a small file"},
+		"exact (default): every event; aggregate: only sums, in a small file; "
+		"sample[:BYTES]: about one allocation per BYTES allocated (default 512K), "
+		"estimates"},
+	{OPT_ATTACH_SEED, "seed", "N",
+		"random seed of --mode sample (default: another one each time)"},
 	{OPT_ATTACH_DRY_RUN, "dry-run", NULL,
 		"say what would be changed in the process, or why it can't be recorded; change "
 		"nothing"},
@@ -44,36 +55,25 @@ struct attach_request {
 	bool quiet, dry_run;
 };
 
+/* Returns false, after saying so, if there is an error, which is destroyed. */
+static bool take_or_refuse(const struct options *options, struct error *error)
+{
+	if (!error)
+		return true;
+	options_refuse(options, error);
+	error_destroy(error);
+	return false;
+}
+
 /* Returns false, after saying so, if `text` is no time. */
 static bool take_time(
 	const struct options *options, const char *name, const char *text, uint64_t *ret)
 {
 	if (duration_parse(text, ret) && *ret)
 		return true;
-	struct error *error = error_create(
-		ERROR_USAGE, "invalid --%s '%s': expected a time (300ms, 60s, 5min)", name, text);
-	options_refuse(options, error);
-	error_destroy(error);
-	return false;
-}
-
-static bool take_mode(const struct options *options, const char *text, struct mode *ret)
-{
-	struct error *error = NULL;
-	if (!strcmp(text, "aggregate"))
-		ret->kind = MODE_AGGREGATE;
-	else if (!strncmp(text, "sample", 6))
-		error = error_create(ERROR_USAGE,
-			"--mode %s is not for processes that run already: exact or aggregate",
-			text);
-	else if (strcmp(text, "exact") != 0)
-		error = error_create(
-			ERROR_USAGE, "invalid --mode '%s': expected exact or aggregate", text);
-	if (!error)
-		return true;
-	options_refuse(options, error);
-	error_destroy(error);
-	return false;
+	return take_or_refuse(options,
+		error_create(ERROR_USAGE, "invalid --%s '%s': expected a time (300ms, 60s, 5min)",
+			name, text));
 }
 
 static bool take_option(const struct options *options, int id, void *ctx)
@@ -93,7 +93,11 @@ static bool take_option(const struct options *options, int id, void *ctx)
 	case OPT_ATTACH_FOR:
 		return take_time(options, "for", argument, &request->attach.for_ns);
 	case OPT_ATTACH_MODE:
-		return take_mode(options, argument, &request->launch.mode);
+		return take_or_refuse(
+			options, recording_mode_parse(argument, &request->launch.mode));
+	case OPT_ATTACH_SEED:
+		return take_or_refuse(
+			options, recording_seed_parse(argument, &request->launch.mode.seed));
 	case OPT_ATTACH_DRY_RUN:
 		request->dry_run = true;
 		return true;

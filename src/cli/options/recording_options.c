@@ -124,7 +124,7 @@ static bool size_parse(const char *text, uint64_t *ret)
 	return options_size(text, ret) && *ret;
 }
 
-static struct error *mode_parse(const char *text, struct mode *ret)
+struct error *recording_mode_parse(const char *text, struct mode *ret)
 {
 	ret->sample_bytes = 0;
 	if (!strcmp(text, "exact")) {
@@ -144,6 +144,14 @@ static struct error *mode_parse(const char *text, struct mode *ret)
 			text);
 	}
 	return NULL;
+}
+
+struct error *recording_seed_parse(const char *text, uint64_t *ret)
+{
+	return number_whole(text, ret)
+		       ? NULL
+		       : error_create(ERROR_USAGE,
+				 "invalid --seed '%s': expected a whole number, 1 or more", text);
 }
 
 static struct error *ring_parse(const char *text, uint64_t *ret)
@@ -182,7 +190,7 @@ static struct error *mmap_parse(const char *text, struct mode *ret)
 /* What of all that happens is kept. */
 static struct error *kept_parse(const struct recording_options *options, struct mode *ret)
 {
-	struct error *error = mode_parse(options->mode ? options->mode : "exact", ret);
+	struct error *error = recording_mode_parse(options->mode ? options->mode : "exact", ret);
 	ret->is_chosen =
 		options->mode || options->ring || options->max_file || options->free_stacks;
 	if (!error)
@@ -292,10 +300,9 @@ struct error *recording_options_check(struct recording_options *options)
 		return error;
 	if (options->http_remote && !options->http)
 		return error_create(ERROR_USAGE, "--allow-remote needs --http");
-	if (options->seed && !number_whole(options->seed, &options->launch.mode.seed))
-		return error_create(ERROR_USAGE,
-			"invalid --seed '%s': expected a whole number, 1 or more", options->seed);
-	return recording_pattern_check(options->launch.file);
+	error = options->seed ? recording_seed_parse(options->seed, &options->launch.mode.seed)
+			      : NULL;
+	return error ? error : recording_pattern_check(options->launch.file);
 }
 
 /* One word of *at, unquoted in place, and *at moved behind it. NULL: none is left, or a quote has

@@ -174,6 +174,12 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 bool recording_options_from_environment(
 	struct recording_options *options, struct leak_options *leaks);
 
+/* Reads the value of --mode; ERROR_USAGE: it is none. */
+struct error *recording_mode_parse(const char *text, struct mode *ret) must_check_;
+
+/* Reads the value of --seed; ERROR_USAGE: it is none. */
+struct error *recording_seed_parse(const char *text, uint64_t *ret) must_check_;
+
 /* Whether the values make sense, and completes `launch`; the error is one sentence. */
 struct error *recording_options_check(struct recording_options *options) must_check_;
 

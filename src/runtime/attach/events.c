@@ -28,6 +28,7 @@ static void event_abandon(struct at_own *own, struct at_thread *row)
 		rt_ring_abandon(row->recorder);
 	}
 	rt_lock_abandon(&own->modules.lock);
+	rt_lock_abandon(&own->sampler.lock);
 	if (rt_lock_abandon(&own->shared_lock))
 		rt_ring_abandon(&own->shared);
 	row->busy = 0;
@@ -56,7 +57,9 @@ static bool event_begin_shared(struct event *e, struct at_thread *row, uint64_t 
 	__atomic_store_n(&e->t->ring->tid, e->tid, __ATOMIC_RELAXED);
 	rt_walk_forget(&e->t->walk);
 	e->t->walk.readable_low = e->t->walk.readable_high = 0;
-	e->t->impatient = nested ? HW_LOST_IN_HANDLER : HW_LOST_STALLED;
+	e->t->impatient = own->mean_bytes ? HW_LOST_SAMPLED
+			  : nested        ? HW_LOST_IN_HANDLER
+					  : HW_LOST_STALLED;
 	__atomic_store_n(&e->t->ring->busy, sp, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return true;
@@ -134,9 +137,9 @@ static inline bool is_stopped(const struct event *e)
 void *at_record_alloc(void *block, size_t size, enum hw_alloc_kind kind, struct at_caller c)
 {
 	struct event e;
-	if (!event_begin(&e, c.sp))
+	if (!at_is_sampled(size) || !event_begin(&e, c.sp))
 		return block;
-	if (is_stopped(&e)) {
+	if (is_stopped(&e) || (e.own->mean_bytes && block && !at_sample_add(e.own, block))) {
 		e.t->last_address = 0;
 		event_end(&e);
 		return block;
@@ -159,23 +162,41 @@ void *at_record_alloc(void *block, size_t size, enum hw_alloc_kind kind, struct 
 	return block;
 }
 
+static void put_free(struct event *e, uint64_t op, const void *block, uint64_t stamp)
+{
+	uint64_t *w = event_reserve(e, 2);
+	if (rt_likely(w)) {
+		w[0] = op | HW_R_STAMPED | (uint64_t)block << 8;
+		w[1] = stamp;
+		event_publish(e, 2);
+	}
+}
+
+/* Of a block that may be sampled. What came between is not known. */
+static void free_sampled(struct event *e, const void *block, enum hw_free_kind kind)
+{
+	e->t->last_address = 0;
+	if (at_sample_take(e->own, block))
+		put_free(e, HW_R_FREE + (uint64_t)kind, block, sys_tsc_fenced());
+}
+
 void at_record_free(void *block, enum hw_free_kind kind, struct at_caller c)
 {
 	struct event e;
 	if (!event_begin(&e, c.sp))
 		return;
-	uint64_t op = (HW_R_FREE + kind) | HW_R_STAMPED;
+	uint64_t op = HW_R_FREE + (uint64_t)kind;
+	if (e.own->mean_bytes) {
+		free_sampled(&e, block, kind);
+		event_end(&e);
+		return;
+	}
 	if (e.row && e.t->last_address == (uint64_t)block) {
 		e.t->last_address = 0;
 		if (rt_same_frame(&e.own->unwinder, &e.t->walk, c.pc, c.sp, c.rbp))
 			op += HW_R_FREE_SAME_FRAME - HW_R_FREE;
 	}
-	uint64_t *w = event_reserve(&e, 2);
-	if (rt_likely(w)) {
-		w[0] = op | (uint64_t)block << 8;
-		w[1] = sys_tsc_fenced();
-		event_publish(&e, 2);
-	}
+	put_free(&e, op, block, sys_tsc_fenced());
 	event_end(&e);
 }
 
@@ -233,12 +254,57 @@ static void *realloc_shared(void *block, size_t size, struct at_caller c)
 	return moved;
 }
 
+/* The free of a sampled block by realloc, which is one only if that comes true: recorded after it
+ * as of before. In the shared ring, whose lock is not held across the real call, it comes first.
+ * Ends the event. */
+static void *realloc_taken(struct event *e, void *block, size_t size)
+{
+	uint64_t op = HW_R_FREE + (uint64_t)(size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO);
+	uint64_t before = sys_tsc_fenced();
+	struct at_own *own = e->own;
+	bool early = !e->row;
+	if (early) {
+		put_free(e, op, block, before);
+		event_end(e);
+	}
+	void *moved = AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+	bool failed = !moved && size;
+	if (early) {
+		/* It lives on, unseen, if the process was not let go meanwhile. */
+		if (failed && at_recording() == own)
+			rt_ring_count_lost(own->shm, HW_LOST_REALLOC_FAILED);
+		return moved;
+	}
+	if (failed)
+		at_sample_add(own, block);
+	else
+		put_free(e, op, block, before);
+	event_end(e);
+	return moved;
+}
+
+/* The two halves of a realloc are sampled one apart from the other. The event has begun. */
+static void *realloc_sampled(struct event *e, void *block, size_t size, struct at_caller c)
+{
+	void *moved;
+	e->t->last_address = 0;
+	if (at_sample_take(e->own, block)) {
+		moved = realloc_taken(e, block, size);
+	} else {
+		event_end(e);
+		moved = AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+	}
+	return moved || size ? at_record_alloc(moved, size, HW_REALLOC, c) : NULL;
+}
+
 /* A process that is let go while the real function runs keeps the memory of the event. */
 void *at_record_realloc(void *block, size_t size, struct at_caller c)
 {
 	struct event e;
 	if (!event_begin(&e, c.sp))
 		return AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+	if (e.own->mean_bytes)
+		return realloc_sampled(&e, block, size, c);
 	if (!e.row || is_stopped(&e)) {
 		bool stopped = is_stopped(&e);
 		event_end(&e);

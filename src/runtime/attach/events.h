@@ -11,6 +11,7 @@
 #define RUNTIME_ATTACH_EVENTS_H
 
 #include "format/kinds.h"
+#include "runtime/attach/sampling.h"
 #include "runtime/attach/state.h"
 
 struct at_caller {
@@ -34,10 +35,29 @@ typedef void *at_realloc_function(void *block, size_t size);
 typedef void at_free_function(void *block);
 typedef void *at_aligned_alloc_function(size_t alignment, size_t size);
 
-/* Records an allocation of `size` bytes that gave `block`, or failed (NULL). Returns `block`. */
+/* An allocation by a call of the real function, recorded with the hook's caller unless it is not
+ * sampled. The value is the block. */
+#define AT_RECORDED(call, bytes, kind)                                                             \
+	({                                                                                         \
+		void *at_block = (call);                                                           \
+		size_t at_bytes = (bytes);                                                         \
+		if (!at_passes(at_bytes))                                                          \
+			at_record_alloc(at_block, at_bytes, (kind), AT_CALLER());                  \
+		at_block;                                                                          \
+	})
+
+/* Records a free of a block, before it, unless that is NULL or was not sampled. */
+#define AT_RECORDED_FREE(block, kind)                                                              \
+	do {                                                                                       \
+		if ((block) && !at_passes_free(block))                                             \
+			at_record_free((block), (kind), AT_CALLER());                              \
+	} while (0)
+
+/* Records an allocation of `size` bytes that gave `block`, or failed (NULL), unless it is not
+ * sampled; at_passes() has not returned true for it. Returns `block`. */
 void *at_record_alloc(void *block, size_t size, enum hw_alloc_kind kind, struct at_caller caller);
 
-/* Records that a block (not NULL) is about to be freed. */
+/* Records that a block (not NULL) is about to be freed, unless it was not sampled. */
 void at_record_free(void *block, enum hw_free_kind kind, struct at_caller caller);
 
 /* Calls realloc for a block that is not NULL and records it. Returns the result. */

@@ -40,67 +40,103 @@ static size_t checked_product(size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
+/*
+ * What the usual call of a sampled recording does not need is apart, so that this has no frame and
+ * ends in a jump. It is reached by a jump, too: its caller, as AT_CALLER() has it, is the hook's.
+ */
+#define APART static __attribute__((noinline))
+
+APART void *record_malloc(size_t size)
+{
+	return AT_RECORDED(AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size), size, HW_MALLOC);
+}
+
 AT_HOOK void *at_hook_malloc(size_t size)
 {
-	return at_record_alloc(AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size), size,
-		HW_MALLOC, AT_CALLER());
+	if (at_passes(size))
+		return AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size);
+	return record_malloc(size);
+}
+
+APART void *record_calloc(size_t count, size_t size)
+{
+	return AT_RECORDED(AT_REAL(HW_ATTACH_CALLOC, calloc_function *)(count, size),
+		checked_product(count, size), HW_CALLOC);
 }
 
 AT_HOOK void *at_hook_calloc(size_t count, size_t size)
 {
-	return at_record_alloc(AT_REAL(HW_ATTACH_CALLOC, calloc_function *)(count, size),
-		checked_product(count, size), HW_CALLOC, AT_CALLER());
+	if (at_passes(checked_product(count, size)))
+		return AT_REAL(HW_ATTACH_CALLOC, calloc_function *)(count, size);
+	return record_calloc(count, size);
+}
+
+APART void *record_realloc(void *block, size_t size)
+{
+	if (!block)
+		return AT_RECORDED(AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, size),
+			size, HW_REALLOC);
+	return at_record_realloc(block, size, AT_CALLER());
 }
 
 AT_HOOK void *at_hook_realloc(void *block, size_t size)
 {
+	if (at_passes_free(block) && at_passes(size))
+		return AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+	return record_realloc(block, size);
+}
+
+APART void *record_reallocarray(void *block, size_t count, size_t size)
+{
+	size_t bytes = checked_product(count, size);
+	if (bytes == SIZE_MAX)
+		return AT_RECORDED(AT_REAL(HW_ATTACH_REALLOCARRAY, reallocarray_function *)(
+					   block, count, size),
+			bytes, HW_REALLOC);
 	if (!block)
-		return at_record_alloc(
-			AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, size), size,
-			HW_REALLOC, AT_CALLER());
-	return at_record_realloc(block, size, AT_CALLER());
+		return AT_RECORDED(AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, bytes),
+			bytes, HW_REALLOC);
+	return at_record_realloc(block, bytes, AT_CALLER());
 }
 
 /* Not the real one: libc's calls realloc by its public name, which leads here. */
 AT_HOOK void *at_hook_reallocarray(void *block, size_t count, size_t size)
 {
 	size_t bytes = checked_product(count, size);
-	if (bytes == SIZE_MAX)
-		return at_record_alloc(AT_REAL(HW_ATTACH_REALLOCARRAY, reallocarray_function *)(
-					       block, count, size),
-			bytes, HW_REALLOC, AT_CALLER());
-	if (!block)
-		return at_record_alloc(
-			AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, bytes), bytes,
-			HW_REALLOC, AT_CALLER());
-	return at_record_realloc(block, bytes, AT_CALLER());
+	if (at_passes_free(block) && at_passes(bytes))
+		return AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, bytes);
+	return record_reallocarray(block, count, size);
+}
+
+APART void record_free(void *block)
+{
+	AT_RECORDED_FREE(block, HW_FREE);
+	AT_REAL(HW_ATTACH_FREE, at_free_function *)(block);
 }
 
 AT_HOOK void at_hook_free(void *block)
 {
-	if (block)
-		at_record_free(block, HW_FREE, AT_CALLER());
-	AT_REAL(HW_ATTACH_FREE, at_free_function *)(block);
+	if (at_passes_free(block))
+		AT_REAL(HW_ATTACH_FREE, at_free_function *)(block);
+	else
+		record_free(block);
 }
 
 AT_HOOK void at_hook_cfree(void *block)
 {
-	if (block)
-		at_record_free(block, HW_FREE, AT_CALLER());
+	AT_RECORDED_FREE(block, HW_FREE);
 	AT_REAL(HW_ATTACH_CFREE, at_free_function *)(block);
 }
 
 AT_HOOK void at_hook_free_sized(void *block, size_t size)
 {
-	if (block)
-		at_record_free(block, HW_FREE, AT_CALLER());
+	AT_RECORDED_FREE(block, HW_FREE);
 	AT_REAL(HW_ATTACH_FREE_SIZED, free_sized_function *)(block, size);
 }
 
 AT_HOOK void at_hook_free_aligned_sized(void *block, size_t alignment, size_t size)
 {
-	if (block)
-		at_record_free(block, HW_FREE, AT_CALLER());
+	AT_RECORDED_FREE(block, HW_FREE);
 	AT_REAL(HW_ATTACH_FREE_ALIGNED_SIZED, free_aligned_sized_function *)
 	(block, alignment, size);
 }
@@ -109,34 +145,33 @@ AT_HOOK int at_hook_posix_memalign(void **ret, size_t alignment, size_t size)
 {
 	int error =
 		AT_REAL(HW_ATTACH_POSIX_MEMALIGN, posix_memalign_function *)(ret, alignment, size);
-	at_record_alloc(error ? NULL : *ret, size, HW_POSIX_MEMALIGN, AT_CALLER());
+	AT_RECORDED(error ? NULL : *ret, size, HW_POSIX_MEMALIGN);
 	return error;
 }
 
 AT_HOOK void *at_hook_aligned_alloc(size_t alignment, size_t size)
 {
-	return at_record_alloc(
+	return AT_RECORDED(
 		AT_REAL(HW_ATTACH_ALIGNED_ALLOC, at_aligned_alloc_function *)(alignment, size),
-		size, HW_ALIGNED_ALLOC, AT_CALLER());
+		size, HW_ALIGNED_ALLOC);
 }
 
 AT_HOOK void *at_hook_memalign(size_t alignment, size_t size)
 {
-	return at_record_alloc(
+	return AT_RECORDED(
 		AT_REAL(HW_ATTACH_MEMALIGN, at_aligned_alloc_function *)(alignment, size), size,
-		HW_MEMALIGN, AT_CALLER());
+		HW_MEMALIGN);
 }
 
 AT_HOOK void *at_hook_valloc(size_t size)
 {
-	return at_record_alloc(AT_REAL(HW_ATTACH_VALLOC, at_malloc_function *)(size), size,
-		HW_VALLOC, AT_CALLER());
+	return AT_RECORDED(AT_REAL(HW_ATTACH_VALLOC, at_malloc_function *)(size), size, HW_VALLOC);
 }
 
 AT_HOOK void *at_hook_pvalloc(size_t size)
 {
-	return at_record_alloc(AT_REAL(HW_ATTACH_PVALLOC, at_malloc_function *)(size), size,
-		HW_PVALLOC, AT_CALLER());
+	return AT_RECORDED(
+		AT_REAL(HW_ATTACH_PVALLOC, at_malloc_function *)(size), size, HW_PVALLOC);
 }
 
 AT_HOOK int at_hook_dlclose(void *handle)

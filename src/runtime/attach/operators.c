@@ -48,7 +48,7 @@ typedef void delete_function(void *block, size_t a, size_t b);
 				      ? AT_REAL(quiet, new_quiet_function *)(size, &quiet_tag)     \
 				      : NULL;                                                      \
 		if (rt_likely(block))                                                              \
-			return at_record_alloc(block, size, kind, AT_CALLER());                    \
+			return AT_RECORDED(block, size, kind);                                     \
 		return AT_REAL(own, new_function *)(size);                                         \
 	}
 
@@ -59,7 +59,7 @@ typedef void delete_function(void *block, size_t a, size_t b);
 		void *block = is_plain() ? plain_block(size)                                       \
 					 : AT_REAL(own, new_quiet_function *)(size, tag);          \
 		if (rt_likely(block) || !is_plain())                                               \
-			return at_record_alloc(block, size, kind, AT_CALLER());                    \
+			return AT_RECORDED(block, size, kind);                                     \
 		return AT_REAL(own, new_quiet_function *)(size, tag);                              \
 	}
 
@@ -73,7 +73,7 @@ typedef void delete_function(void *block, size_t a, size_t b);
 						size, alignment, &quiet_tag)                       \
 				      : NULL;                                                      \
 		if (rt_likely(block))                                                              \
-			return at_record_alloc(block, size, kind, AT_CALLER());                    \
+			return AT_RECORDED(block, size, kind);                                     \
 		return AT_REAL(own, new_aligned_function *)(size, alignment);                      \
 	}
 
@@ -85,7 +85,7 @@ typedef void delete_function(void *block, size_t a, size_t b);
 					 : AT_REAL(own, new_aligned_quiet_function *)(             \
 						   size, alignment, tag);                          \
 		if (rt_likely(block) || !is_plain())                                               \
-			return at_record_alloc(block, size, kind, AT_CALLER());                    \
+			return AT_RECORDED(block, size, kind);                                     \
 		return AT_REAL(own, new_aligned_quiet_function *)(size, alignment, tag);           \
 	}
 
@@ -94,8 +94,7 @@ typedef void delete_function(void *block, size_t a, size_t b);
 	AT_HOOK void at_hook_##name(void *block, size_t a, size_t b);                              \
 	AT_HOOK void at_hook_##name(void *block, size_t a, size_t b)                               \
 	{                                                                                          \
-		if (block)                                                                         \
-			at_record_free(block, kind, AT_CALLER());                                  \
+		AT_RECORDED_FREE(block, kind);                                                     \
 		if (is_plain())                                                                    \
 			AT_REAL(HW_ATTACH_FREE, at_free_function *)(block);                        \
 		else                                                                               \

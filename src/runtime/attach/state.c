@@ -2,6 +2,8 @@
 /* Runs when: see state.h. May touch: the same. */
 #include "runtime/attach/state.h"
 
+#include "runtime/attach/sampling.h"
+
 #include <linux/elf.h>
 #include <linux/mman.h>
 
@@ -111,6 +113,7 @@ static void prepare_own(struct at_own *own)
 	rt_walk_init(&own->shared.walk, own->shared_frames, NULL);
 	rt_ring_attach(&own->shared, shm, HW_RING_SHARED, ring_words(own, HW_RING_SHARED), 0);
 	own->shared.stamped = true;
+	at_sampling_prepare(own);
 }
 
 struct at_own *at_recording(void)
@@ -156,9 +159,8 @@ struct at_thread *at_thread_here(struct at_own *own)
 {
 	uint64_t pointer = sys_thread_pointer();
 	uint32_t tid = thread_id(pointer);
-	uint32_t at = (uint32_t)((pointer >> 6) * 0x9e3779b97f4a7c15ull >> 52) % AT_THREADS;
-	for (struct at_thread *row = &own->threads[at], *end = row + AT_THREADS_PROBES; row < end;
-		row++) {
+	for (struct at_thread *row = at_thread_first(own, pointer), *end = row + AT_THREADS_PROBES;
+		row < end; row++) {
 		uint64_t known = __atomic_load_n(&row->pointer, __ATOMIC_RELAXED);
 		if (!known && __atomic_compare_exchange_n(&row->pointer, &known, pointer, false,
 				      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -216,6 +218,8 @@ static struct rt_thread *take_ring(struct at_own *own, uint32_t tid)
 		rings[i].own = (uint64_t)t;
 		rt_ring_attach(t, own->shm, i, ring_words(own, i), tid);
 		t->stamped = true;
+		if (own->mean_bytes)
+			t->impatient = HW_LOST_SAMPLED; /* few events: wait for nothing */
 		return t;
 	}
 	return NULL;

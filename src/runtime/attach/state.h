@@ -12,6 +12,7 @@
 
 #include "format/attach.h"
 #include "runtime/core/ring.h"
+#include "runtime/core/sampler.h"
 #include "runtime/core/unwind.h"
 
 /* Threads that are known, at most; the events of others go to the shared ring. */
@@ -25,7 +26,11 @@ struct at_thread {
 	uint32_t generation;        /* of its ring, as it took it */
 	struct rt_thread *recorder; /* NULL: it has no ring */
 	uint64_t rings_freed;       /* of hw_shm + 1, when none was free; 0: none was looked for */
-	uint64_t pad[3];
+	/* Units before its next sample; smaller sizes are none. Of the thread before it that had
+	 * this thread pointer, too: how far that had come says nothing about what follows. */
+	uint64_t until;
+	uint64_t random; /* of the distances; 0: none has been drawn */
+	uint64_t pad[1];
 };
 _Static_assert(sizeof(struct at_thread) == 64, "a cache line");
 
@@ -46,7 +51,14 @@ struct at_own {
 	struct rt_modules modules;
 	struct rt_rules rules;
 	struct rt_frame shared_frames[2 * RT_DEPTH_MAX];
+	/* Of a sampled recording; its mode stays as it is. */
+	uint64_t mean_bytes; /* 0: every event is recorded */
+	uint64_t seed, seeds_given;
+	uint64_t random_of_others; /* of threads that have no row */
+	struct rt_sampler sampler;
+	uint64_t filter[RT_FILTER_WORDS];
 	_Alignas(64) struct at_thread threads[AT_THREADS + AT_THREADS_PROBES];
+	_Alignas(64) uint64_t places[RT_SAMPLER_BYTES / sizeof(uint64_t)];
 };
 
 _Static_assert(HW_ATTACH_RINGS == HW_RING_SHARED, "one for one");
@@ -56,6 +68,18 @@ extern struct hw_attach hw_attach;
 
 /* Returns the state if events are recorded now, else NULL. */
 struct at_own *at_recording(void);
+
+/*
+ * The row at which the search for a thread's begins, in as few instructions as can be (sampling.h).
+ * The factor is for stacks that are a multiple of a page apart: at the usual distances 82 of 100
+ * threads and more find their row there, and the others one or two further on.
+ */
+static inline struct at_thread *at_thread_first(struct at_own *own, uint64_t pointer)
+{
+	_Static_assert(sizeof(struct at_thread) == 1 << 6, "the factor's bits from 40 on");
+	uint64_t bytes = pointer * 0x4f1bbcdd >> (40 - 6) & (uint64_t)(AT_THREADS - 1) << 6;
+	return (struct at_thread *)((char *)own->threads + bytes);
+}
 
 /* Returns the calling thread's row, which is made at its first event; NULL: there is no room. */
 struct at_thread *at_thread_here(struct at_own *own);

@@ -134,7 +134,7 @@ enum rt_sampler_answer rt_sampler_take(struct rt_sampler *s, uint64_t address)
 
 static uint64_t next_random(uint64_t *random)
 {
-	uint64_t z = *random += GOLDEN;
+	uint64_t z = *random += RT_SAMPLER_STEP;
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
 	return z ^ z >> 31;

@@ -78,6 +78,9 @@ enum rt_sampler_answer rt_sampler_take(struct rt_sampler *sampler, uint64_t addr
  */
 uint64_t rt_sampler_gap(uint64_t *random, uint64_t mean_bytes);
 
+/* What one call of that adds to the state. */
+#define RT_SAMPLER_STEP 0x9e3779b97f4a7c15ull
+
 /*
  * Returns the bytes that a sampled block of `size` bytes stands for, rounded: size / (1 -
  * exp(-(size

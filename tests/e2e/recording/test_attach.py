@@ -7,6 +7,7 @@ as it was afterwards.
 """
 
 import contextlib
+import math
 import os
 import re
 import signal
@@ -171,6 +172,84 @@ def exact_of_threads(folder):
     hw.need(of_site(report, "allocations", "site_hammered") == 2 * rounds, f"{rounds} rounds: {report['sites']}")
     hw.need(of_site(report, "live_blocks", "site_hammered") == 0, f"{report['sites']}")
     hw.need(of_site(report, "allocations", "one_block") == 20, f"{report['sites']}")
+
+
+def kept_sizes(count):
+    """Of the blocks that `keep` allocates."""
+    return [100 + number % 900 for number in range(count)]
+
+
+def deviation(sizes, mean, of_bytes=True):
+    """The standard deviation of the estimate of a sum over blocks that are sampled each by itself (Horvitz and Thompson)."""
+    spread = 0.0
+    for size in sizes:
+        chance = -math.expm1(-(size + 1) / mean)
+        spread += (size * size if of_bytes else 1) * (1 - chance) / chance
+    return math.sqrt(spread)
+
+
+def need_near(found, sizes, mean, what, of_bytes=True):
+    truth, off = sum(sizes) if of_bytes else len(sizes), 5 * deviation(sizes, mean, of_bytes)
+    hw.need(abs(found - truth) <= off + 1, f"{what}: {found}, not {truth} within {off:.0f}")
+
+
+@TESTS.test
+def sampled(folder):
+    """--mode sample: estimates are as near the truth as samples can be; of blocks that are larger than the distance the
+    sums are exact; the mode stays"""
+    sizes = kept_sizes(20000)
+    with running(folder) as target:
+        target.tell("keep", 3000)
+        for seed in range(1, 6):
+            with attached(target, folder / "x.hpw", "--mode", "sample:16K", "--seed", str(seed)):
+                target.tell("keep", 20000)
+                target.tell("free-new", 5000)
+                refused = hw.heapwise("ctl", str(target.pid), "mode", "exact")
+                hw.need(refused.status != 0 and "it was attached" in refused.errors, f"{refused}")
+                detach(target)
+            need_let_go(target)
+            report = hw.report(folder / "x.hpw", "--view", "sites")
+            need_sound(report["recording"])
+            hw.need(report["recording"]["mode"] == "sample" and report["recording"]["sample_bytes"] == 16384, f"{report['recording']}")
+            hw.need(report["totals"]["temporary"] is None, "temporary blocks are not known of samples")
+            need_near(of_site(report, "allocated_bytes", "site_kept"), sizes, 16384, f"seed {seed}, all bytes")
+            need_near(of_site(report, "allocations", "site_kept"), sizes, 16384, f"seed {seed}, all blocks", of_bytes=False)
+            need_near(of_site(report, "live_bytes", "site_kept"), sizes[:15000], 16384, f"seed {seed}, live bytes")
+            hw.need(of_site(report, "allocations", "site_kept") != len(sizes), "it is no estimate")
+        with attached(target, folder / "x.hpw", "--mode", "sample:1"):
+            target.tell("keep", 2000)
+            target.tell("free-new", 500)
+            target.tell("kinds")
+            detach(target)
+        report = hw.report(folder / "x.hpw", "--view", "sites")
+        need_sound(report["recording"])
+        hw.need(of_site(report, "live_bytes", "site_kept") == sum(kept_sizes(1500)), f"{report['sites']}")
+        hw.need(of_site(report, "allocations", "site_kept") == 2000, f"{report['sites']}")
+        hw.need(of_site(report, "live_bytes", "site_kinds") == 77, f"{report['sites']}")
+        target.ask("end", 0)
+
+
+@TESTS.test
+def sampled_threads(folder):
+    """Threads at full speed, sampled: attached and let go at any instruction, and what all of them do is estimated"""
+    mean, turns = 1 << 20, 100000
+    with running(folder) as target:
+        target.tell("hammer", 3)
+        for _ in range(max(3, CYCLES // 3)):
+            with attached(target, folder / "x.hpw", "--mode", "sample:256K"):
+                hw.need(GONE not in detach(target), "it has gone")
+            need_let_go(target)
+        target.tell("rest")
+        with attached(target, folder / "x.hpw", "--mode", "sample:1M"):
+            target.tell("turns", turns)
+            detach(target)
+        need_let_go(target)
+        target.ask("end", 0)
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    need_sound(report["recording"])
+    sizes = [size for number in range(turns) for size in (100 + number % 64, 300)] * 3
+    need_near(of_site(report, "allocated_bytes", "site_hammered"), sizes, mean, "all bytes")
+    hw.need(of_site(report, "live_blocks", "site_hammered") == 0, f"{report['sites']}")
 
 
 @TESTS.test
@@ -472,7 +551,7 @@ int main(void) {
         recorded.communicate(b"end 0\n", timeout=60)
     hw.need(not (folder / "x.hpw").exists(), "there is a recording")
     for arguments, status in ((("99999999",), 3), (("x",), 2), ((), 2), (("1", "2"), 2), (("1", "--for", "soon"), 2),
-                              (("1", "--mode", "sample"), 2)):
+                              (("1", "--mode", "sample:0"), 2), (("1", "--seed", "x"), 2)):
         result = hw.heapwise("attach", *arguments)
         hw.need(result.status == status and result.errors, f"{arguments}: {result}")
 

@@ -34,6 +34,12 @@ static __attribute__((noinline)) void site_new(size_t size)
 	new[new_count++ % BLOCKS_MAX] = malloc(size);
 }
 
+/* Blocks of many sizes, which are known. */
+static __attribute__((noinline)) void site_kept(size_t number)
+{
+	new[new_count++ % BLOCKS_MAX] = malloc(100 + number % 900);
+}
+
 /* One of each function, all freed but the last, of 77 bytes. */
 static __attribute__((noinline)) void site_kinds(void)
 {
@@ -97,6 +103,27 @@ static unsigned long hammer_end(void)
 		pthread_join(threads[i], NULL);
 	thread_count = 0;
 	return atomic_load(&rounds);
+}
+
+#define TURNING_THREADS 3
+
+static void *turn(void *count)
+{
+	for (size_t i = 0; i < (size_t)count; i++)
+		site_hammered((unsigned)i);
+	return NULL;
+}
+
+/* Threads that do so many rounds each. */
+static void turn_all(long count)
+{
+	pthread_t turning[TURNING_THREADS];
+	for (size_t i = 0; i < TURNING_THREADS; i++) {
+		if (pthread_create(&turning[i], NULL, turn, (void *)count))
+			abort();
+	}
+	for (size_t i = 0; i < TURNING_THREADS; i++)
+		pthread_join(turning[i], NULL);
 }
 
 static void *sleeper(void *unused)
@@ -173,6 +200,9 @@ static long do_word(const char *word, long number, char **argv)
 		site_old((size_t)number);
 	else if (!strcmp(word, "new"))
 		site_new((size_t)number);
+	else if (!strcmp(word, "keep"))
+		for (size_t i = 0; i < (size_t)number; i++)
+			site_kept(i);
 	else if (!strcmp(word, "free-old"))
 		for (; number && old_count; number--)
 			free(old[--old_count]);
@@ -188,6 +218,8 @@ static long do_word(const char *word, long number, char **argv)
 		hammer_begin((size_t)number);
 	else if (!strcmp(word, "rest"))
 		result = (long)hammer_end();
+	else if (!strcmp(word, "turns"))
+		turn_all(number);
 	else if (!strcmp(word, "threads"))
 		in_threads(number);
 	else if (!strcmp(word, "sleepers"))
