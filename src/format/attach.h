@@ -80,6 +80,11 @@ struct hw_attach_slot {
 	uint64_t hook;   /* what it is */
 };
 #define HW_ATTACH_SLOTS_MAX 8192u
+/* Part of the process's address space. */
+struct hw_attach_range {
+	uint64_t start, end;
+};
+#define HW_ATTACH_INNER_MAX 8u
 /* As in shm.h: HW_RING_SHARED. */
 #define HW_ATTACH_RINGS 512u
 
@@ -91,14 +96,19 @@ struct hw_attach {
 	/* What the hooks call: the process's own functions; 0: the process has no such function,
 	 * and no slot leads to its hook. */
 	uint64_t real[HW_ATTACH_FUNCTIONS];
-	uint64_t operators;   /* enum hw_attach_operators */
-	uint64_t memory;      /* where struct hw_attach_own is mapped; 0: nowhere */
-	uint64_t own;         /* the same; 0: hooks only pass on */
-	uint64_t sampled;     /* the same if blocks are sampled, else 0 */
-	uint64_t find_object; /* _dl_find_object of glibc */
+	uint64_t operators;     /* enum hw_attach_operators */
+	uint64_t memory;        /* where struct hw_attach_own is mapped; 0: nowhere */
+	uint64_t own;           /* the same; 0: hooks only pass on */
+	uint64_t sampled;       /* the same if blocks are sampled and there is no `inner`, else 0 */
+	uint64_t sampled_apart; /* the same if blocks are sampled and there is, else 0 */
+	uint64_t find_object;   /* _dl_find_object of glibc; 0: hw_attach_objects says */
 	uint64_t program_headers, program_header_count, program_header_bytes; /* of the program */
 	/* Where libc keeps a thread's id, from its thread pointer on; 0: not known. */
 	uint64_t tid_offset;
+	/* Code that calls functions with hooks in the middle of another one that has a hook, as
+	 * musl's calloc does malloc: such calls are no events. */
+	uint64_t inner_count;
+	struct hw_attach_range inner[HW_ATTACH_INNER_MAX];
 	/* Mapped for the image: from where to where, each, as the tool unmaps it. */
 	uint64_t image, image_bytes, own_bytes, shared, shared_bytes;
 	struct hw_attach_slot slots[HW_ATTACH_SLOTS_MAX];
@@ -111,6 +121,7 @@ struct hw_attach_layout {
 	/* Words, each so many bytes after the one before, that are not 0 while a thread of the
 	 * process is in an event; and one more, for the shared ring. */
 	uint64_t busy, busy_step, busy_count, busy_shared;
+	uint64_t objects; /* struct hw_attach_objects */
 };
 
 /* At the beginning of the private memory; the rest belongs to the image's code, and is zero at
@@ -118,13 +129,38 @@ struct hw_attach_layout {
 struct hw_attach_own {
 	/* 1: hooks record. The tool sets it when all is in its place; fork() wipes it. */
 	uint32_t records;
-	uint32_t reserved;
+	/* Grows when objects of hw_attach_objects become gone. */
+	uint32_t unloaded;
 	uint64_t shared; /* where struct hw_shm is mapped */
 	uint64_t closed; /* the image's: how often libraries were closed */
 	/* The image's: private memory of rings' threads, of so many bytes each; 0: there is none.
 	 */
 	uint64_t ring_bytes;
 	uint64_t ring_memory[HW_ATTACH_RINGS];
+};
+
+/*
+ * The executable and the libraries, for processes whose dynamic linker can't be asked without a
+ * lock (musl, glibc before 2.35). The tool adds rows, while all threads are stopped: one that is in
+ * the middle of a search sees those that it has begun with. Nothing of a row changes later but
+ * `gone`.
+ */
+struct hw_attach_object {
+	uint64_t start, end; /* of all its parts */
+	uint64_t bias;       /* address - bias = the ELF file's own address */
+	uint64_t eh_frame_hdr;
+	uint64_t identity; /* its struct link_map */
+	uint32_t path;     /* where it begins in `paths`; "": the program */
+	uint32_t gone;     /* 1: not loaded any more; also set by the image */
+};
+#define HW_ATTACH_OBJECTS_MAX 4096u
+#define HW_ATTACH_PATHS_MAX (1u << 19)
+
+struct hw_attach_objects {
+	uint32_t count;
+	uint32_t path_bytes;
+	struct hw_attach_object rows[HW_ATTACH_OBJECTS_MAX];
+	char paths[HW_ATTACH_PATHS_MAX];
 };
 
 #endif

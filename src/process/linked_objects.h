@@ -61,6 +61,11 @@ void linked_objects_deinit(struct linked_objects *objects);
 uint64_t linked_function(const struct linked_objects *objects, const char *name,
 	const struct linked_object **ret_object);
 
+/* Returns where the function with this name that `object` defines begins and ends, by the size that
+ * its symbol says; false: it defines none, or that says none. */
+bool linked_function_range(const struct linked_object *object, const char *name,
+	uint64_t *ret_start, uint64_t *ret_end);
+
 /* Returns whether an object defines a function of this name. */
 bool linked_defines(const struct linked_object *object, const char *name);
 

@@ -189,6 +189,45 @@ static void map_memory(struct injection *in, const struct attach_image *image, i
 	}
 }
 
+/* While all threads are stopped. Without room for all some frames stay unknown, which stacks say.
+ */
+static void write_objects(
+	struct injection *in, const struct attach_plan *plan, uint64_t own, uint64_t objects)
+{
+	uint64_t at = own + objects;
+	uint32_t gone, unloaded = 0;
+	if (in->error || plan->find_object)
+		return;
+	_cleanup_free_ struct hw_attach_objects *table = malloc(sizeof(*table));
+	if (!table || !injection_read(in, at, table, sizeof(*table))) {
+		injection_fail(in, "its memory can't be read", table ? errno : ENOMEM);
+		return;
+	}
+	(void)attach_objects_update(table, &plan->table, &gone);
+	bool ok = injection_write(in, at, table,
+			  offsetof(struct hw_attach_objects, rows) +
+				  table->count * sizeof(table->rows[0])) &&
+		  injection_write(in, at + offsetof(struct hw_attach_objects, paths), table->paths,
+			  table->path_bytes);
+	uint64_t counter = own + offsetof(struct hw_attach_own, unloaded);
+	if (ok && gone && injection_read(in, counter, &unloaded, sizeof(unloaded))) {
+		unloaded += gone;
+		ok = injection_write(in, counter, &unloaded, sizeof(unloaded));
+	}
+	if (!ok)
+		injection_fail(in, "its memory can't be written to", errno);
+}
+
+/* Code that is no caller of its own: the image, and what the plan found. */
+static void set_inner(struct hw_attach *s, const struct attach_plan *plan, uint64_t code_bytes)
+{
+	if (!plan->inner_count)
+		return;
+	s->inner[s->inner_count++] = (struct hw_attach_range){s->image, s->image + code_bytes};
+	for (size_t i = 0; i < plan->inner_count; i++)
+		s->inner[s->inner_count++] = plan->inner[i];
+}
+
 /* The number of a thread in its own PID namespace, as its libc has it. */
 static uint32_t inner_tid(pid_t pid, pid_t tid, bool is_other)
 {
@@ -329,7 +368,8 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		give_descriptors(in, ours, theirs);
 	map_image(in, image, theirs[0]);
 	map_memory(in, image, theirs[1]);
-	s->sampled = plan->samples ? s->own : 0;
+	s->sampled = plan->samples && !plan->inner_count ? s->own : 0;
+	s->sampled_apart = plan->samples && plan->inner_count ? s->own : 0;
 	for (int i = 0; i < 2; i++) {
 		if (theirs[i] >= 0)
 			injection_call_anyway(in, SYS_close, (uint64_t)theirs[i], 0, 0);
@@ -339,7 +379,9 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 	if (!in->error) {
 		s->tid_offset = find_tid_offset(in);
 		collect_slots(in, plan, image);
+		set_inner(s, plan, image->data);
 	}
+	write_objects(in, plan, s->own, image->layout.objects);
 	note_attached(in, shared);
 	write_settings(in, image);
 	if (!in->error)
@@ -420,7 +462,8 @@ static size_t add_slots(struct injection *in, const struct attached *attached,
 	}
 	if (!s->own)
 		return 0; /* it has been let go meanwhile */
-	_cleanup_free_ bool *is_new = calloc(plan->slots.len, sizeof(*is_new));
+	write_objects(in, plan, s->own, image->layout.objects);
+	_cleanup_free_ bool *is_new = calloc(plan->slots.len + 1, sizeof(*is_new));
 	for (size_t i = 0; is_new && i < plan->slots.len; i++)
 		is_new[i] = renew_slot(in, image, &plan->slots.data[i]);
 	if (!is_new || !injection_write(in, at, s, sizeof(*s))) {
@@ -440,7 +483,7 @@ struct error *attach_inject_more(const struct attached *attached, const struct a
 {
 	struct injection in;
 	*ret_changed = 0;
-	if (!plan->slots.len)
+	if (!plan->slots.len && plan->find_object)
 		return NULL;
 	in.error = injection_begin(attached->pid, &in);
 	if (!in.error)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/util.h"
 #include "capture/attach/image.h"
 #include "capture/shared_memory.h"
 #include "process/proc_info.h"
@@ -143,6 +144,19 @@ static void find_operators(struct attach_plan *plan, const struct linked_object 
 	}
 }
 
+/* A libc whose functions call each other by references that are changed, too: musl's. */
+static void find_inner(struct attach_plan *plan, const struct linked_object *allocator)
+{
+	static const char *const names[] = {
+		"calloc", "posix_memalign", "memalign", "valloc", "reallocarray"};
+	static_assert(ARRAY_SIZE(names) <= ARRAY_SIZE(plan->inner), "each has its place");
+	for (size_t i = 0; allocator->is_linker && i < ARRAY_SIZE(names); i++) {
+		struct hw_attach_range *range = &plan->inner[plan->inner_count];
+		plan->inner_count +=
+			linked_function_range(allocator, names[i], &range->start, &range->end);
+	}
+}
+
 static struct error *find_functions(struct attach_plan *plan)
 {
 	const struct linked_object *allocator = NULL, *object = NULL;
@@ -170,20 +184,23 @@ static struct error *find_functions(struct attach_plan *plan)
 			linked_function(&plan->objects, attach_function_names[i], &object);
 		plan->real[i] = address && is_libc(object) ? address : 0;
 	}
+	/* glibc before 2.35 and musl have none. */
 	plan->find_object = linked_function(&plan->objects, "_dl_find_object", NULL);
-	if (!plan->find_object)
-		return error_create(ERROR_INPUT,
-			"process %d: its dynamic linker has no _dl_find_object (glibc before 2.35, "
-			"or "
-			"musl), by which call stacks are walked without a lock",
-			(int)plan->pid);
+	find_inner(plan, allocator);
 	return NULL;
 }
 
-/* The linker calls malloc under its own lock; an allocator calls itself for its own sake. */
+static struct error *list_objects(struct attach_plan *plan)
+{
+	return plan->find_object ? NULL : attach_objects_list(&plan->objects, &plan->table);
+}
+
+/* The linker calls malloc under its own lock; an allocator calls itself for its own sake. musl's
+ * linker and libc are one, and as linker that calls no public function. */
 static bool is_left_alone(const struct attach_plan *plan, const struct linked_object *object)
 {
-	return object->is_linker || (!strcmp(object->path, plan->allocator) && !is_libc(object));
+	return (object->is_linker && !is_libc(object)) ||
+	       (!strcmp(object->path, plan->allocator) && !is_libc(object));
 }
 
 static struct error *find_slots(struct attach_plan *plan)
@@ -233,6 +250,8 @@ struct error *attach_plan_make(pid_t pid, struct attach_plan *ret)
 		error = check_maps(ret);
 	if (!error)
 		error = find_functions(ret);
+	if (!error)
+		error = list_objects(ret);
 	return error ? error : find_slots(ret);
 }
 
@@ -245,11 +264,14 @@ struct error *attach_plan_renew(const struct attach_plan *before, struct attach_
 		.objects.memory = {-1, -1, -1, NULL, NULL}};
 	memcpy(ret->real, before->real, sizeof(ret->real));
 	struct error *error = linked_objects_read(before->pid, &ret->objects);
+	if (!error)
+		error = list_objects(ret);
 	return error ? error : find_slots(ret);
 }
 
 void attach_plan_deinit(struct attach_plan *plan)
 {
 	linked_slot_vec_deinit(&plan->slots);
+	attach_object_vec_deinit(&plan->table);
 	linked_objects_deinit(&plan->objects);
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "capture/attach/objects.h"
 #include "format/attach.h"
 #include "process/linked_objects.h"
 
@@ -18,7 +19,11 @@ struct attach_plan {
 	uint64_t real[HW_ATTACH_FUNCTIONS]; /* 0: the process has none */
 	uint64_t operators;                 /* enum hw_attach_operators */
 	const char *allocator;              /* path of the object that defines malloc; borrowed */
-	uint64_t find_object;               /* see struct hw_attach */
+	uint64_t find_object;               /* see struct hw_attach; 0: `table` counts */
+	struct attach_object_vec table;     /* the objects, if the process can't tell them */
+	/* As in struct hw_attach, without the image itself. */
+	struct hw_attach_range inner[HW_ATTACH_INNER_MAX - 1];
+	size_t inner_count;
 	struct linked_slot_vec slots;
 	size_t other;           /* words that lead elsewhere than expected, and stay */
 	size_t changed_objects; /* that have a slot */

@@ -187,9 +187,10 @@ static void put_back_slots(struct removal *r)
 static void end_events(struct removal *r)
 {
 	const struct hw_attach *s = r->in.settings;
-	const uint64_t none[2] = {0, 0}; /* own, sampled */
+	const uint64_t none[3] = {0, 0, 0}; /* own, sampled, sampled_apart */
 	const uint32_t no = 0;
-	static_assert(offsetof(struct hw_attach, sampled) == offsetof(struct hw_attach, own) + 8,
+	static_assert(
+		offsetof(struct hw_attach, sampled_apart) == offsetof(struct hw_attach, own) + 16,
 		"one write");
 	if (!injection_write(&r->in, s->image + r->image.settings + offsetof(struct hw_attach, own),
 		    none, sizeof(none)) ||

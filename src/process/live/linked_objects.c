@@ -328,6 +328,17 @@ bool linked_defines(const struct linked_object *object, const char *name)
 	return find_definition(object, name);
 }
 
+bool linked_function_range(const struct linked_object *object, const char *name,
+	uint64_t *ret_start, uint64_t *ret_end)
+{
+	const Elf64_Sym *symbol = find_definition(object, name);
+	if (!symbol || !symbol->st_size)
+		return false;
+	*ret_start = object->bias + symbol->st_value;
+	*ret_end = *ret_start + symbol->st_size;
+	return true;
+}
+
 uint64_t linked_function(const struct linked_objects *objects, const char *name,
 	const struct linked_object **ret_object)
 {

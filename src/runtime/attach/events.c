@@ -2,6 +2,8 @@
 /* Runs when: see events.h. May touch: the same. */
 #include "runtime/attach/events.h"
 
+#include "runtime/attach/objects.h"
+
 /* Further away than this it is not the same stack; a handler runs at least so far below what it
  * interrupted: see preload/events.c. */
 #define SAME_STACK (8u << 20)
@@ -65,8 +67,7 @@ static bool event_begin_shared(struct event *e, struct at_thread *row, uint64_t 
 	return true;
 }
 
-/* Returns false if nothing is recorded, or the event is lost. */
-static inline bool event_begin(struct event *e, uint64_t sp)
+static inline bool event_begin_any(struct event *e, uint64_t sp)
 {
 	struct at_own *own = at_recording();
 	if (!own)
@@ -99,6 +100,29 @@ static inline bool event_begin(struct event *e, uint64_t sp)
 		row->busy = 0;
 	}
 	return event_begin_shared(e, row, sp);
+}
+
+static void withdraw_rules(void *context, uint64_t start, uint64_t end)
+{
+	rt_rules_withdraw(context, start, end);
+}
+
+static __attribute__((noinline)) void review_modules(struct at_own *own)
+{
+	__atomic_store_n(&own->unloaded_seen,
+		__atomic_load_n(&own->head.unloaded, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	rt_modules_review(&own->modules, withdraw_rules, &own->rules);
+}
+
+/* Returns false if nothing is recorded, or the event is lost. */
+static inline bool event_begin(struct event *e, uint64_t sp)
+{
+	if (!event_begin_any(e, sp))
+		return false;
+	if (rt_unlikely(__atomic_load_n(&e->own->head.unloaded, __ATOMIC_RELAXED) !=
+			e->own->unloaded_seen))
+		review_modules(e->own);
+	return true;
 }
 
 static inline void event_end(struct event *e)
@@ -183,7 +207,7 @@ static void free_sampled(struct event *e, const void *block, enum hw_free_kind k
 void at_record_free(void *block, enum hw_free_kind kind, struct at_caller c)
 {
 	struct event e;
-	if (!event_begin(&e, c.sp))
+	if (at_passes_free_slowly(block) || !event_begin(&e, c.sp))
 		return;
 	uint64_t op = HW_R_FREE + (uint64_t)kind;
 	if (e.own->mean_bytes) {
@@ -324,17 +348,14 @@ void *at_record_realloc(void *block, size_t size, struct at_caller c)
 	return moved;
 }
 
-static void withdraw_rules(void *context, uint64_t start, uint64_t end)
-{
-	rt_rules_withdraw(context, start, end);
-}
-
 void at_review_modules(uint64_t sp)
 {
 	struct event e;
 	if (!event_begin(&e, sp))
 		return;
 	e.own->head.closed++;
-	rt_modules_review(&e.own->modules, withdraw_rules, &e.own->rules);
+	if (!hw_attach.find_object)
+		at_objects_review(&e.own->objects);
+	review_modules(e.own);
 	event_end(&e);
 }

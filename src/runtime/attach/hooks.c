@@ -40,6 +40,23 @@ static size_t checked_product(size_t count, size_t size)
 	return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
 }
 
+/* Whether a hook's caller, which returns to this address, is the process's own function that
+ * another hook has called, or that hook: the call is no event of its own. */
+static inline bool is_inner(const void *caller)
+{
+	uint64_t pc = (uint64_t)caller;
+	if (rt_likely(!hw_attach.inner_count))
+		return false;
+	for (unsigned i = 0; i < HW_ATTACH_INNER_MAX; i++) {
+		const struct hw_attach_range *range = &hw_attach.inner[i];
+		if (pc - range->start < range->end - range->start)
+			return true;
+	}
+	return false;
+}
+
+#define IS_INNER() is_inner(__builtin_return_address(0))
+
 /*
  * What the usual call of a sampled recording does not need is apart, so that this has no frame and
  * ends in a jump. It is reached by a jump, too: its caller, as AT_CALLER() has it, is the hook's.
@@ -48,6 +65,8 @@ static size_t checked_product(size_t count, size_t size)
 
 APART void *record_malloc(size_t size)
 {
+	if (IS_INNER())
+		return AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size);
 	return AT_RECORDED(AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size), size, HW_MALLOC);
 }
 
@@ -151,6 +170,9 @@ AT_HOOK int at_hook_posix_memalign(void **ret, size_t alignment, size_t size)
 
 AT_HOOK void *at_hook_aligned_alloc(size_t alignment, size_t size)
 {
+	if (IS_INNER())
+		return AT_REAL(HW_ATTACH_ALIGNED_ALLOC, at_aligned_alloc_function *)(
+			alignment, size);
 	return AT_RECORDED(
 		AT_REAL(HW_ATTACH_ALIGNED_ALLOC, at_aligned_alloc_function *)(alignment, size),
 		size, HW_ALIGNED_ALLOC);
@@ -158,6 +180,8 @@ AT_HOOK void *at_hook_aligned_alloc(size_t alignment, size_t size)
 
 AT_HOOK void *at_hook_memalign(size_t alignment, size_t size)
 {
+	if (IS_INNER())
+		return AT_REAL(HW_ATTACH_MEMALIGN, at_aligned_alloc_function *)(alignment, size);
 	return AT_RECORDED(
 		AT_REAL(HW_ATTACH_MEMALIGN, at_aligned_alloc_function *)(alignment, size), size,
 		HW_MEMALIGN);

@@ -15,10 +15,20 @@
 
 #include "runtime/attach/state.h"
 
-/* Returns what samples are taken with; NULL: every event is recorded, or none. */
+/* Returns what samples are taken with if the usual call has nothing else to look at; NULL: every
+ * event is recorded, or none, or see at_sampling_slowly(). */
 static inline struct at_own *at_sampling(void)
 {
 	return (struct at_own *)__atomic_load_n(&hw_attach.sampled, __ATOMIC_RELAXED);
+}
+
+/* Returns what samples are taken with, also in processes in which it depends on the caller whether
+ * a call is an event (hw_attach.inner): there each call takes the longer way. */
+static inline struct at_own *at_sampling_slowly(void)
+{
+	struct at_own *own = at_sampling();
+	return own ? own
+		   : (struct at_own *)__atomic_load_n(&hw_attach.sampled_apart, __ATOMIC_RELAXED);
 }
 
 /* Takes an allocation that is not sampled off the distance. Returns false if it may be one. */
@@ -49,6 +59,13 @@ static inline bool at_passes(size_t size)
 static inline bool at_passes_free(const void *block)
 {
 	const struct at_own *own = at_sampling();
+	return own && !rt_filter_has(own->filter, (uint64_t)block);
+}
+
+/* Returns it for a free that has taken the longer way. */
+static inline bool at_passes_free_slowly(const void *block)
+{
+	const struct at_own *own = at_sampling_slowly();
 	return own && !rt_filter_has(own->filter, (uint64_t)block);
 }
 

@@ -2,6 +2,7 @@
 /* Runs when: see state.h. May touch: the same. */
 #include "runtime/attach/state.h"
 
+#include "runtime/attach/objects.h"
 #include "runtime/attach/sampling.h"
 
 #include <linux/elf.h>
@@ -22,7 +23,8 @@ const struct hw_attach_layout hw_attach_layout = {.own_bytes = sizeof(struct at_
 	.busy = offsetof(struct at_own, threads) + offsetof(struct at_thread, busy),
 	.busy_step = sizeof(struct at_thread),
 	.busy_count = AT_THREADS + AT_THREADS_PROBES,
-	.busy_shared = offsetof(struct at_own, shared_lock)};
+	.busy_shared = offsetof(struct at_own, shared_lock),
+	.objects = offsetof(struct at_own, objects)};
 
 __attribute__((visibility("default"))) struct hw_attach hw_attach = {
 	.magic = HW_ATTACH_MAGIC, .version = HW_ATTACH_VERSION};
@@ -84,6 +86,13 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	return true;
 }
 
+/* A process that is let go meanwhile keeps this memory until its threads' events have ended. */
+static bool find_in_table(uint64_t address, struct rt_found *ret)
+{
+	const struct at_own *own = (const struct at_own *)hw_attach.memory;
+	return own && at_objects_find(&own->objects, address, ret);
+}
+
 static uint64_t *ring_words(const struct at_own *own, uint32_t ring)
 {
 	return (uint64_t *)((char *)own->shm + HW_SHM_DATA) + hw_ring_start(ring);
@@ -104,7 +113,7 @@ static void prepare_own(struct at_own *own)
 	own->modules.shm = shm;
 	own->modules.table = (struct hw_module *)(base + HW_SHM_MODULES);
 	own->modules.strings = base + HW_SHM_STRINGS;
-	own->modules.find = find_object;
+	own->modules.find = hw_attach.find_object ? find_object : find_in_table;
 	own->rules.modules = &own->modules;
 	shm->own[0].start = (uint64_t)own;
 	shm->own[0].end = (uint64_t)own + sizeof(*own);

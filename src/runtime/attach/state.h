@@ -43,7 +43,8 @@ enum at_readiness {
 /* Begins with what the tool writes, in memory that fork() wipes. */
 struct at_own {
 	struct hw_attach_own head;
-	uint32_t ready; /* enum at_readiness; release: what is below is complete */
+	uint32_t ready;         /* enum at_readiness; release: what is below is complete */
+	uint32_t unloaded_seen; /* of head.unloaded */
 	struct hw_shm *shm;
 	struct rt_unwinder unwinder;
 	struct rt_lock shared_lock; /* guards `shared` */
@@ -59,6 +60,7 @@ struct at_own {
 	uint64_t filter[RT_FILTER_WORDS];
 	_Alignas(64) struct at_thread threads[AT_THREADS + AT_THREADS_PROBES];
 	_Alignas(64) uint64_t places[RT_SAMPLER_BYTES / sizeof(uint64_t)];
+	struct hw_attach_objects objects;
 };
 
 _Static_assert(HW_ATTACH_RINGS == HW_RING_SHARED, "one for one");
