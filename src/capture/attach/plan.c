@@ -233,6 +233,22 @@ static struct error *find_slots(struct attach_plan *plan)
 	return NULL;
 }
 
+/* Another command may have changed it while it was examined: that is the reason then. */
+static struct error *explain_slots(struct attach_plan *plan, struct error *error)
+{
+	struct process_maps maps;
+	struct error *other = process_maps_read(plan->pid, &maps);
+	if (!other) {
+		process_maps_deinit(&plan->objects.maps);
+		plan->objects.maps = maps;
+		other = check_maps(plan);
+	}
+	if (!other)
+		return error;
+	error_destroy(error);
+	return other;
+}
+
 struct error *attach_plan_make(pid_t pid, struct attach_plan *ret)
 {
 	*ret = (struct attach_plan){.pid = pid, .objects.memory = {-1, -1, -1, NULL, NULL}};
@@ -252,7 +268,10 @@ struct error *attach_plan_make(pid_t pid, struct attach_plan *ret)
 		error = find_functions(ret);
 	if (!error)
 		error = list_objects(ret);
-	return error ? error : find_slots(ret);
+	if (error)
+		return error;
+	error = find_slots(ret);
+	return error ? explain_slots(ret, error) : NULL;
 }
 
 struct error *attach_plan_renew(const struct attach_plan *before, struct attach_plan *ret)
