@@ -49,7 +49,7 @@ def running(folder, *arguments, program=TARGET, preload=None, before=()):
 @contextlib.contextmanager
 def attached(target, file, *options):
     """The command, from when the target is recorded."""
-    process = subprocess.Popen([hw.HEAPWISE, "attach", str(target.pid), "-f", "-o", file, *options], stderr=subprocess.PIPE,
+    process = subprocess.Popen([hw.HEAPWISE, "attach", str(target.pid), "-f", "-o", file, "--pause", "10s", *options], stderr=subprocess.PIPE,
                                env=hw.clean_environment(), start_new_session=True, text=True)
     try:
         said = process.stderr.readline()
