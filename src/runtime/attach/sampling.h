@@ -47,7 +47,7 @@ static inline bool at_distance_passes(struct at_thread *row, size_t size)
 static inline bool at_passes(size_t size)
 {
 	struct at_own *own = at_sampling();
-	if (!own)
+	if (rt_unlikely(!own)) /* unlikely where it counts: the rest of an exact event is more */
 		return false;
 	uint64_t pointer = sys_thread_pointer();
 	struct at_thread *row = at_thread_first(own, pointer);
@@ -59,7 +59,7 @@ static inline bool at_passes(size_t size)
 static inline bool at_passes_free(const void *block)
 {
 	const struct at_own *own = at_sampling();
-	return own && !rt_filter_has(own->filter, (uint64_t)block);
+	return rt_likely(own) && rt_likely(!rt_filter_has(own->filter, (uint64_t)block));
 }
 
 /* Returns it for a free that has taken the longer way. */

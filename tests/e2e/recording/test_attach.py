@@ -264,7 +264,16 @@ def many_threads(folder):
             rounds = int(target.tell("rest"))
             detach(target)
         need_let_go(target)
+        with attached(target, folder / "s.hpw", "--mode", "sample:16K"):
+            target.tell("threads", 600)
+            target.tell("hammer", 520)
+            target.tell("rest")
+            detach(target)
+        need_let_go(target)
         target.ask("end", 0)
+    sampled = hw.report(folder / "s.hpw", "--view", "sites")
+    hw.need(set(sampled["recording"]["lost"]) <= {"sampled", "held"} and sampled["recording"]["repairs"] == 0, f"{sampled['recording']}")
+    need_near(of_site(sampled, "live_bytes", "one_block"), [4321] * 600, 16384, "a block of each thread")
     report = hw.report(folder / "x.hpw", "--view", "sites")
     need_sound(report["recording"])
     hw.need(of_site(report, "live_bytes", "site_new") == 123, f"{report['sites']}")
@@ -320,6 +329,16 @@ int main() {
                 detach(target)
             target.ask("made")
             hw.need(target.answer() == "caught 1\n" and target.told("made") == 1, f"{allocator}: it was harmed")
+            # Blocks of 30 bytes and more are nearly always samples of this distance, and what is freed is known to be.
+            with attached(target, folder / "s.hpw", "--mode", "sample:1"):
+                target.ask("made")
+                hw.need(target.answer() == "caught 1\n" and target.told("made") == 1, f"{allocator}: it was harmed")
+                detach(target)
+        report = hw.report(folder / "s.hpw", "--view", "sites")
+        need_sound(report["recording"])
+        hw.need(of_site(report, "allocations", "made()") + of_site(report, "allocations", "made") >= 12 and
+                of_site(report, "live_bytes", "made()") + of_site(report, "live_bytes", "made") == 40,
+                f"{allocator}, sampled: {report['sites']}")
         report = hw.report(folder / "x.hpw", "--view", "sites")
         need_sound(report["recording"])
         hw.need(of_site(report, "allocations", "made()") + of_site(report, "allocations", "made") >= 13 and
