@@ -149,9 +149,10 @@ struct hw_attach_object {
 	uint64_t start, end; /* of all its parts */
 	uint64_t bias;       /* address - bias = the ELF file's own address */
 	uint64_t eh_frame_hdr;
-	uint64_t identity; /* its struct link_map */
-	uint32_t path;     /* where it begins in `paths`; "": the program */
-	uint32_t gone;     /* 1: not loaded any more; also set by the image */
+	uint64_t eh_frame_word; /* the first 8 bytes there */
+	uint64_t identity;      /* its struct link_map */
+	uint32_t path;          /* where it begins in `paths`; "": the program */
+	uint32_t gone;          /* 1: not loaded any more; also set by the image */
 };
 #define HW_ATTACH_OBJECTS_MAX 4096u
 #define HW_ATTACH_PATHS_MAX (1u << 19)

@@ -46,7 +46,9 @@ static bool describe_object(const struct linked_objects *objects,
 		ret->start = start < ret->start ? start : ret->start;
 		ret->end = end > ret->end ? end : ret->end;
 	}
-	if (ret->eh_frame_hdr < ret->start || ret->eh_frame_hdr >= ret->end)
+	if (ret->eh_frame_hdr < ret->start || ret->eh_frame_hdr >= ret->end ||
+		process_memory_read(&objects->memory, ret->eh_frame_hdr, &ret->eh_frame_word, 8) !=
+			8)
 		ret->eh_frame_hdr = 0;
 	return ret->start < ret->end;
 }

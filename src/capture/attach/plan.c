@@ -37,7 +37,7 @@ static struct error *check_status(struct attach_plan *plan)
 	if (locked > 0)
 		return error_create(ERROR_ENVIRONMENT,
 			"process %d has %ld KiB of its memory locked (mlockall?): the kernel would "
-			"make all that is mapped for it at once, some 470 MiB; start it under "
+			"make all that is mapped for it at once, some 480 MiB; start it under "
 			"`heapwise run`",
 			(int)plan->pid, locked);
 	if (seccomp > 0)

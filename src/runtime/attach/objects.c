@@ -14,29 +14,44 @@ static bool is_gone(const struct hw_attach_object *row)
 }
 
 /* From the latest one on: of two at the same place it is the one that is loaded. */
-bool at_objects_find(
-	const struct hw_attach_objects *objects, uint64_t address, struct rt_found *ret)
+const struct hw_attach_object *at_objects_row(
+	const struct hw_attach_objects *objects, uint64_t address)
 {
 	for (uint32_t i = count_of(objects); i-- > 0;) {
 		const struct hw_attach_object *row = &objects->rows[i];
-		if (address - row->start >= row->end - row->start || is_gone(row))
-			continue;
-		*ret = (struct rt_found){.start = row->start,
-			.end = row->end,
-			.bias = row->bias,
-			.path = &objects->paths[row->path % HW_ATTACH_PATHS_MAX],
-			.eh_frame_hdr = (const uint8_t *)row->eh_frame_hdr,
-			.identity = (const void *)row->identity};
-		return true;
+		if (address - row->start < row->end - row->start && !is_gone(row))
+			return row;
 	}
-	return false;
+	return NULL;
+}
+
+static bool is_there(const struct hw_attach_object *row)
+{
+	uint64_t table = row->eh_frame_hdr;
+	return sys_readable(row->start) &&
+	       (!table || (sys_readable(table) && *(const uint64_t *)table == row->eh_frame_word));
+}
+
+bool at_objects_find(
+	const struct hw_attach_objects *objects, uint64_t address, struct rt_found *ret)
+{
+	const struct hw_attach_object *row = at_objects_row(objects, address);
+	if (!row || !is_there(row))
+		return false;
+	*ret = (struct rt_found){.start = row->start,
+		.end = row->end,
+		.bias = row->bias,
+		.path = &objects->paths[row->path % HW_ATTACH_PATHS_MAX],
+		.eh_frame_hdr = (const uint8_t *)row->eh_frame_hdr,
+		.identity = (const void *)row->identity};
+	return true;
 }
 
 void at_objects_review(struct hw_attach_objects *objects)
 {
 	for (uint32_t i = 0; i < count_of(objects); i++) {
 		struct hw_attach_object *row = &objects->rows[i];
-		if (!is_gone(row) && !sys_readable(row->start))
+		if (!is_gone(row) && !is_there(row))
 			__atomic_store_n(&row->gone, 1, __ATOMIC_RELAXED);
 	}
 }

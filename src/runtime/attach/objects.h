@@ -10,7 +10,15 @@
 #include "format/attach.h"
 #include "runtime/core/modules.h"
 
-/* Finds the object that an address lies in, as rt_find_fn does. */
+/* Returns the row of the object that an address lies in; NULL: there is none. */
+const struct hw_attach_object *at_objects_row(
+	const struct hw_attach_objects *objects, uint64_t address);
+
+/*
+ * Finds the object that an address lies in, as rt_find_fn does. One whose headers or unwind table
+ * are not what they were is not found: it was unloaded a moment ago, and its memory may be
+ * another's. Asks the kernel.
+ */
 bool at_objects_find(
 	const struct hw_attach_objects *objects, uint64_t address, struct rt_found *ret);
 

@@ -193,6 +193,20 @@ static long in_library(const char *path)
 	return dlclose(library) ? 0 : 1;
 }
 
+/* A library that comes and goes, as often as can be. */
+static void reload_library(const char *path, long times)
+{
+	for (; times > 0; times--) {
+		void *library = dlopen(path, RTLD_NOW);
+		void *(*allocate)(size_t) =
+			library ? (void *(*)(size_t))dlsym(library, "allocate") : NULL;
+		if (!allocate)
+			abort();
+		free(allocate(77));
+		dlclose(library);
+	}
+}
+
 static long do_word(const char *word, long number, char **argv)
 {
 	long result = number;
@@ -233,6 +247,8 @@ static long do_word(const char *word, long number, char **argv)
 		result = left_child();
 	else if (!strcmp(word, "library"))
 		result = in_library(argv[1]);
+	else if (!strcmp(word, "reload"))
+		reload_library(argv[1], number);
 	else if (!strcmp(word, "exec"))
 		execv("/proc/self/exe", argv);
 	else if (!strcmp(word, "end"))

@@ -189,6 +189,46 @@ CASE(same_stacks,
 	free(table);
 }
 
+/* Of the row for an address, whose memory is not looked at; NULL: there is none. */
+static const char *path_at(uint64_t address)
+{
+	const struct hw_attach_object *row = at_objects_row(table, address);
+	return row ? &table->paths[row->path] : NULL;
+}
+
+static bool is_path_at(uint64_t address, const char *path)
+{
+	const char *found = path_at(address);
+	return found && !strcmp(found, path);
+}
+
+CASE(unloaded, "an object whose memory is gone, or another's, is not found before anybody says so")
+{
+	char *memory =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t at = (uint64_t)memory, word = 7;
+	struct attach_object one = {
+		{.start = at, .end = at + 8192, .eh_frame_hdr = at + 4096, .eh_frame_word = word},
+		"/lib/a.so"};
+	struct attach_object_vec now = {.data = &one, .len = 1};
+	struct rt_found found;
+	uint32_t gone;
+	table = calloc(1, sizeof(*table));
+	memcpy(memory + 4096, &word, sizeof(word));
+	CHECK(attach_objects_update(table, &now, &gone) && !gone);
+	CHECK(find_by_table(at + 5000, &found) && found.start == at);
+	memory[4096]++;
+	CHECK(!find_by_table(at + 5000, &found));
+	memory[4096]--;
+	CHECK(find_by_table(at + 5000, &found));
+	munmap(memory + 4096, 4096);
+	CHECK(!find_by_table(at + 5000, &found));
+	at_objects_review(table);
+	CHECK(!path_at(at));
+	munmap(memory, 3 * 4096);
+	free(table);
+}
+
 CASE(come_and_go,
 	"what is unloaded is found no more; what is loaded later is, also at the same place")
 {
@@ -198,29 +238,28 @@ CASE(come_and_go,
 		{{.start = 0x5000, .end = 0x5800, .identity = 3}, "/lib/b.so"},
 	};
 	struct attach_object_vec now = {.data = objects, .len = 2};
-	struct rt_found found;
 	uint32_t gone;
 	table = calloc(1, sizeof(*table));
 	CHECK(attach_objects_update(table, &now, &gone) && !gone);
-	CHECK(find_by_table(0x5fff, &found) && !strcmp(found.path, "/lib/a.so"));
-	CHECK(!find_by_table(0x6000, &found) && !find_by_table(0xfff, &found));
+	CHECK(is_path_at(0x5fff, "/lib/a.so"));
+	CHECK(!path_at(0x6000) && !path_at(0xfff));
 	CHECK(attach_objects_update(table, &now, &gone) && !gone);
 	CHECK_U64(table->count, 2);
 	now.len = 1;
 	CHECK(attach_objects_update(table, &now, &gone));
 	CHECK_U64(gone, 1);
-	CHECK(!find_by_table(0x5000, &found));
-	CHECK(find_by_table(0x1000, &found) && !*found.path);
+	CHECK(!path_at(0x5000));
+	CHECK(is_path_at(0x1000, ""));
 	objects[1] = objects[2];
 	now.len = 2;
 	CHECK(attach_objects_update(table, &now, &gone) && !gone);
-	CHECK(find_by_table(0x5000, &found) && !strcmp(found.path, "/lib/b.so"));
-	CHECK(!find_by_table(0x5800, &found));
+	CHECK(is_path_at(0x5000, "/lib/b.so"));
+	CHECK(!path_at(0x5800));
 	/* The process sees itself that memory is gone. */
 	at_objects_review(table);
-	CHECK(!find_by_table(0x5000, &found) && !find_by_table(0x1000, &found));
+	CHECK(!path_at(0x5000) && !path_at(0x1000));
 	CHECK(attach_objects_update(table, &now, &gone) && !gone);
-	CHECK(find_by_table(0x5000, &found));
+	CHECK(path_at(0x5000));
 	free(table);
 }
 
@@ -228,7 +267,6 @@ CASE(full, "a table without room keeps what it has, and says so")
 {
 	struct attach_object one = {{.start = 0x1000, .end = 0x2000}, "/lib/one.so"};
 	struct attach_object_vec now = {.data = &one, .len = 1};
-	struct rt_found found;
 	uint32_t gone;
 	bool ok = true;
 	table = calloc(1, sizeof(*table));
@@ -243,11 +281,11 @@ CASE(full, "a table without room keeps what it has, and says so")
 	CHECK(!attach_objects_update(table, &now, &gone));
 	table->path_bytes--;
 	CHECK(attach_objects_update(table, &now, &gone));
-	CHECK(find_by_table(0x1fff, &found) && !strcmp(found.path, "/lib/one.so"));
+	CHECK(is_path_at(0x1fff, "/lib/one.so"));
 	/* Whatever the process has made of it. */
 	table->count = UINT32_MAX;
 	CHECK(!attach_objects_update(table, &now, &gone));
-	CHECK(find_by_table(0x1fff, &found));
+	CHECK(path_at(0x1fff));
 	free(table);
 }
 
