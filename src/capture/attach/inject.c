@@ -121,15 +121,19 @@ static void advise_kernel(struct injection *in, uint64_t at, uint64_t bytes, int
 	injection_call_anyway(in, SYS_madvise, at, bytes, (uint64_t)advice);
 }
 
-static void unmap_all(struct injection *in)
+static void unmap_all(struct injection *in, const struct attach_image *image)
 {
-	const struct hw_attach *s = in->settings;
+	struct hw_attach *s = in->settings;
 	if (s->shared)
 		injection_call_anyway(in, SYS_munmap, s->shared, s->shared_bytes, 0);
 	if (s->memory)
 		injection_call_anyway(in, SYS_munmap, s->memory, s->own_bytes, 0);
 	if (s->image && !in->is_earlier)
 		injection_call_anyway(in, SYS_munmap, s->image, s->image_bytes, 0);
+	s->shared = s->memory = s->own = s->slot_count = 0;
+	if (in->is_earlier) /* its code looks there */
+		(void)!injection_write(
+			in, s->image + image->settings, s, offsetof(struct hw_attach, slots));
 }
 
 /* The process may have an image of an earlier time, to which nothing leads but what the program has
@@ -387,7 +391,7 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 	if (!in->error)
 		write_slots(in);
 	if (in->error)
-		unmap_all(in);
+		unmap_all(in, image);
 	remote_calls_end(&in->calls);
 }
 

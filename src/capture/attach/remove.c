@@ -167,13 +167,24 @@ static bool is_interrupted(const struct removal *r, const struct process_maps *m
 	return false;
 }
 
-static void put_back_slots(struct removal *r)
+static bool is_of_fork(const struct removal *r, const struct hw_attach_slot *slot)
+{
+	uint64_t hook = slot->hook - r->in.settings->image;
+	return hook == r->image.hooks[HW_ATTACH_FORK] ||
+	       hook == r->image.hooks[HW_ATTACH_FORK_PLAIN];
+}
+
+/* Those of fork come last, when no thread is in an event: a handler that interrupts one may still
+ * fork. */
+static void put_back_slots(struct removal *r, bool last)
 {
 	struct injection *in = &r->in;
 	const struct hw_attach *s = in->settings;
 	for (uint32_t i = 0; i < s->slot_count && i < HW_ATTACH_SLOTS_MAX; i++) {
 		const struct hw_attach_slot *slot = &s->slots[i];
 		uint64_t now;
+		if (is_of_fork(r, slot) != last)
+			continue;
 		if (!injection_read(in, slot->address, &now, sizeof(now)) || now != slot->hook)
 			continue;
 		if (injection_write(in, slot->address, &slot->before, sizeof(slot->before)))
@@ -233,8 +244,13 @@ static bool unmap_all(struct removal *r, const struct process_maps *maps)
 	injection_call_anyway(&r->in, keeps ? SYS_madvise : SYS_munmap, s->memory, s->own_bytes,
 		keeps ? MADV_DONTNEED : 0);
 	r->ret->code_bytes = s->image_bytes + (keeps ? s->own_bytes : 0);
-	return injection_write(
-		&r->in, settings + offsetof(struct hw_attach, shared), &none, sizeof(none));
+	/* at_in_event() looks there. */
+	bool forgotten =
+		keeps || injection_write(&r->in, settings + offsetof(struct hw_attach, memory),
+				 &none, sizeof(none));
+	return injection_write(&r->in, settings + offsetof(struct hw_attach, shared), &none,
+		       sizeof(none)) &&
+	       forgotten;
 }
 
 /* One stop. Returns whether there is nothing left to do. */
@@ -250,13 +266,15 @@ static bool remove_some(struct removal *r, bool first)
 		/* Slots may have been added until now. */
 		(void)!injection_read(in, in->settings->image + r->image.settings, in->settings,
 			sizeof(*in->settings));
-		put_back_slots(r);
+		put_back_slots(r, false);
 		end_events(r);
 	}
 	struct error *error = r->is_copy ? NULL : process_maps_read(in->pid, &maps);
 	if (r->is_copy) {
+		put_back_slots(r, true);
 		done = true;
 	} else if (!error && !is_in_event(r)) {
+		put_back_slots(r, true);
 		error = remote_calls_begin(&in->stopped, &in->calls);
 		done = !error && unmap_all(r, &maps);
 		remote_calls_end(&in->calls);

@@ -51,7 +51,13 @@ static bool event_begin_shared(struct event *e, struct at_thread *row, uint64_t 
 	bool nested = row && row->busy;
 	e->tid = row ? row->tid : (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
 	if (!rt_lock_try(&own->shared_lock)) {
-		rt_ring_count_lost(own->shm, nested ? HW_LOST_IN_HANDLER : HW_LOST_HELD);
+		if (__atomic_load_n(&own->head.records, __ATOMIC_RELAXED))
+			rt_ring_count_lost(own->shm, nested ? HW_LOST_IN_HANDLER : HW_LOST_HELD);
+		return false;
+	}
+	/* From here on it is let go only after the event, and a child keeps the memory. */
+	if (rt_unlikely(!__atomic_load_n(&own->head.records, __ATOMIC_RELAXED))) {
+		rt_unlock(&own->shared_lock);
 		return false;
 	}
 	e->row = NULL;

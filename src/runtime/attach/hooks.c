@@ -208,11 +208,9 @@ AT_HOOK int at_hook_dlclose(void *handle)
 /* Of a handler that has interrupted an event, to which its child returns, too. */
 static int fork_in_event(struct at_own *own, fork_function *real)
 {
-	at_keep_for_child(own, true);
+	at_keep_for_child(own);
 	int child = real();
-	if (child)
-		at_keep_for_child(own, false);
-	else
+	if (!child)
 		at_become_child(own);
 	return child;
 }

@@ -5,7 +5,6 @@
 #include "runtime/attach/objects.h"
 #include "runtime/attach/sampling.h"
 
-#include <linux/elf.h>
 #include <linux/mman.h>
 
 /* mman.h of libc has these; linux/mman.h has not. */
@@ -52,21 +51,6 @@ struct loaded {
 };
 typedef int find_object_function(uint64_t address, struct found_object *ret);
 
-/* The range of all parts of the program: glibc gives one part of those that have gaps between them.
- */
-static void find_whole_program(uint64_t bias, struct rt_found *ret)
-{
-	const Elf64_Phdr *parts = (const Elf64_Phdr *)hw_attach.program_headers;
-	for (uint64_t i = 0; parts && i < hw_attach.program_header_count; i++) {
-		if (parts[i].p_type != PT_LOAD)
-			continue;
-		uint64_t start = (bias + parts[i].p_vaddr) & ~4095ull;
-		uint64_t end = bias + parts[i].p_vaddr + parts[i].p_memsz;
-		ret->start = start < ret->start ? start : ret->start;
-		ret->end = end > ret->end ? end : ret->end;
-	}
-}
-
 static bool find_object(uint64_t address, struct rt_found *ret)
 {
 	struct found_object found;
@@ -82,7 +66,8 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	ret->identity = found.map;
 	uint64_t table = (uint64_t)found.eh_frame_hdr;
 	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && is_main))
-		find_whole_program(ret->bias, ret);
+		rt_found_whole(ret, (const void *)hw_attach.program_headers,
+			hw_attach.program_header_count);
 	return true;
 }
 
@@ -164,12 +149,24 @@ static void begin_row(struct at_thread *row, uint32_t tid)
 	row->tid = tid;
 }
 
+/* The calling thread's row as it is; NULL: it has none. */
+static struct at_thread *find_row(struct at_own *own)
+{
+	uint64_t pointer = sys_thread_pointer();
+	struct at_thread *row = at_thread_first(own, pointer);
+	for (struct at_thread *end = row + AT_THREADS_PROBES; row < end; row++) {
+		if (__atomic_load_n(&row->pointer, __ATOMIC_RELAXED) == pointer)
+			return row;
+	}
+	return NULL;
+}
+
 struct at_thread *at_thread_here(struct at_own *own)
 {
 	uint64_t pointer = sys_thread_pointer();
 	uint32_t tid = thread_id(pointer);
-	for (struct at_thread *row = at_thread_first(own, pointer), *end = row + AT_THREADS_PROBES;
-		row < end; row++) {
+	struct at_thread *row = at_thread_first(own, pointer);
+	for (struct at_thread *end = row + AT_THREADS_PROBES; row < end; row++) {
 		uint64_t known = __atomic_load_n(&row->pointer, __ATOMIC_RELAXED);
 		if (!known && __atomic_compare_exchange_n(&row->pointer, &known, pointer, false,
 				      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
@@ -197,6 +194,11 @@ static void *map_wiped(uint64_t bytes)
 	return NULL;
 }
 
+static void keep_on_fork(uint64_t at, uint64_t bytes)
+{
+	sys_call(__NR_madvise, at, bytes, ADVICE_KEEP_ON_FORK);
+}
+
 static bool claim_ring(struct hw_ring *ring)
 {
 	uint32_t state = HW_RING_FREE;
@@ -214,7 +216,10 @@ static struct rt_thread *take_ring(struct at_own *own, uint32_t tid)
 		struct ring_memory *memory = (struct ring_memory *)own->head.ring_memory[i];
 		if (!memory) {
 			memory = map_wiped(RING_BYTES);
-			own->head.ring_memory[i] = (uint64_t)memory;
+			__atomic_store_n(
+				&own->head.ring_memory[i], (uint64_t)memory, __ATOMIC_SEQ_CST);
+			if (memory && __atomic_load_n(&own->kept, __ATOMIC_SEQ_CST) != AT_WIPED)
+				keep_on_fork((uint64_t)memory, RING_BYTES);
 		}
 		if (!memory) {
 			__atomic_store_n(&rings[i].state, HW_RING_FREE, __ATOMIC_RELEASE);
@@ -253,35 +258,52 @@ void at_thread_begin(struct at_own *own, struct at_thread *thread)
 
 struct at_own *at_in_event(void)
 {
-	struct at_own *own = (struct at_own *)__atomic_load_n(&hw_attach.own, __ATOMIC_ACQUIRE);
-	if (!own || !__atomic_load_n(&own->head.records, __ATOMIC_ACQUIRE))
-		return NULL;
-	uint32_t ready = __atomic_load_n(&own->ready, __ATOMIC_ACQUIRE);
+	/* Also when hooks record no more: an event that has begun is still to end. */
+	struct at_own *own = (struct at_own *)__atomic_load_n(&hw_attach.memory, __ATOMIC_ACQUIRE);
+	uint32_t ready = own ? __atomic_load_n(&own->ready, __ATOMIC_ACQUIRE) : AT_NOT_READY;
 	if (ready != AT_READY)
 		return ready == AT_PREPARES ? own : NULL; /* this thread may be the one */
-	struct at_thread *row = at_thread_here(own);
+	struct at_thread *row = find_row(own);
 	bool is_in = (row && row->busy) || own->shared_lock.holder == sys_thread_pointer();
 	return is_in ? own : NULL;
 }
 
-void at_keep_for_child(struct at_own *own, bool keeps)
+void at_keep_for_child(struct at_own *own)
 {
-	int advice = keeps ? ADVICE_KEEP_ON_FORK : ADVICE_WIPE_ON_FORK;
-	sys_call(__NR_madvise, own, hw_attach.own_bytes, advice);
+	if (__atomic_load_n(&own->kept, __ATOMIC_ACQUIRE) == AT_KEPT)
+		return;
+	__atomic_store_n(&own->kept, AT_KEEPS, __ATOMIC_SEQ_CST);
+	uint64_t rest = (uint64_t)&own->kept;
+	keep_on_fork(rest, (uint64_t)own + hw_attach.own_bytes - rest);
 	for (uint32_t i = 0; i < HW_RING_SHARED; i++) {
-		if (own->head.ring_memory[i])
-			sys_call(__NR_madvise, own->head.ring_memory[i], RING_BYTES, advice);
+		uint64_t memory = __atomic_load_n(&own->head.ring_memory[i], __ATOMIC_SEQ_CST);
+		if (memory)
+			keep_on_fork(memory, RING_BYTES);
 	}
+	__atomic_store_n(&own->kept, AT_KEPT, __ATOMIC_RELEASE);
+}
+
+/* The ring is zeros: it is the thread's still, and empty. Nobody would make room in it. */
+static void leave_ring(struct rt_thread *t, uint32_t tid, uint32_t generation)
+{
+	struct hw_ring *ring = t->ring;
+	if (!ring)
+		return;
+	t->impatient = HW_LOST_IN_HANDLER;
+	ring->tid = tid;
+	ring->generation = generation;
+	ring->head = t->head;
+	__atomic_store_n(&ring->tail, t->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->state, HW_RING_ACTIVE, __ATOMIC_RELEASE);
 }
 
 void at_become_child(struct at_own *own)
 {
-	struct at_thread *row = at_thread_here(own);
-	own->head.records = 0;
-	/* There is nobody who would make room. */
-	own->shared.impatient = HW_LOST_IN_HANDLER;
-	if (row && row->recorder)
-		row->recorder->impatient = HW_LOST_IN_HANDLER;
-	sys_call6(__NR_mmap, (long)own->head.shared, HW_SHM_BYTES, PROT_READ_WRITE,
+	struct at_thread *row = find_row(own);
+	sys_call6(__NR_mmap, (long)hw_attach.shared, HW_SHM_BYTES, PROT_READ_WRITE,
 		MAP_PRIVATE_ANONYMOUS | MAP_NO_RESERVE | MAP_AT_PLACE, -1, 0);
+	own->head.shared = hw_attach.shared;
+	leave_ring(&own->shared, 0, 0);
+	if (row && row->recorder)
+		leave_ring(row->recorder, row->tid, row->generation);
 }

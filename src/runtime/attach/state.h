@@ -40,11 +40,19 @@ enum at_readiness {
 	AT_READY = 2,
 };
 
+/* Whether a forked child gets the memory below; it never gets `head`, so it records nothing. */
+enum at_keeping {
+	AT_WIPED = 0,
+	AT_KEEPS = 1, /* a thread is about to see to it */
+	AT_KEPT = 2,
+};
+
 /* Begins with what the tool writes, in memory that fork() wipes. */
 struct at_own {
 	struct hw_attach_own head;
-	uint32_t ready;         /* enum at_readiness; release: what is below is complete */
-	uint32_t unloaded_seen; /* of head.unloaded */
+	_Alignas(4096) uint32_t kept; /* enum at_keeping; only ever raised */
+	uint32_t ready;               /* enum at_readiness; release: what is below is complete */
+	uint32_t unloaded_seen;       /* of head.unloaded */
 	struct hw_shm *shm;
 	struct rt_unwinder unwinder;
 	struct rt_lock shared_lock; /* guards `shared` */
@@ -94,12 +102,12 @@ struct at_own *at_in_event(void);
 
 /*
  * A child that is forked in the middle of an event needs the memory of it until the event ends:
- * lets fork() copy what it wipes otherwise, or wipe it again. Another thread's fork at the same
- * moment copies it, too, and its child stops recording only as it returns from the hook.
+ * lets fork() copy it from now on. It stays so: another thread may be about to fork in the same
+ * way.
  */
-void at_keep_for_child(struct at_own *own, bool keeps);
+void at_keep_for_child(struct at_own *own);
 
-/* In that child: the event goes nowhere, and nothing is recorded after it. */
+/* In that child: the event goes nowhere. Nothing has been recorded since it was forked. */
 void at_become_child(struct at_own *own);
 
 #endif

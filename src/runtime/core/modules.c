@@ -13,6 +13,19 @@
 
 #define PATH_BYTES 4096
 
+void rt_found_whole(struct rt_found *found, const void *parts, uint64_t count)
+{
+	const Elf64_Phdr *part = parts;
+	for (uint64_t i = 0; part && i < count; i++, part++) {
+		if (part->p_type != PT_LOAD)
+			continue;
+		uint64_t start = (found->bias + part->p_vaddr) & ~4095ull;
+		uint64_t end = found->bias + part->p_vaddr + part->p_memsz;
+		found->start = start < found->start ? start : found->start;
+		found->end = end > found->end ? end : found->end;
+	}
+}
+
 static uint64_t hash_string(const char *s)
 {
 	uint64_t h = 14695981039346656037ull;

@@ -48,6 +48,11 @@ struct rt_modules {
 	struct rt_module list[HW_MODULES_MAX];
 };
 
+/* Widens the range of the main program, as it was found, to that of all its parts: glibc gives one
+ * part of a program that was mapped with gaps between them. `parts`: its program headers
+ * (Elf64_Phdr), NULL: not known. */
+void rt_found_whole(struct rt_found *found, const void *parts, uint64_t count);
+
 /* Returns the module at an address, which is added if it is new. Returns NULL if there is none, the
  * table is full, or another thread adds one and does not finish in time. */
 const struct rt_module *rt_modules_at(struct rt_modules *modules, uint64_t address);

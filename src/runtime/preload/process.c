@@ -131,21 +131,6 @@ static void name_program(void)
 	memcpy(program_name + folder, given, bytes);
 }
 
-/* The range of all parts of the main program. */
-static void whole_program(uint64_t bias, struct rt_found *ret)
-{
-	const ElfW(Phdr) *parts = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-	uint64_t count = parts ? getauxval(AT_PHNUM) : 0;
-	for (uint64_t i = 0; i < count; i++) {
-		if (parts[i].p_type != PT_LOAD)
-			continue;
-		uint64_t start = (bias + parts[i].p_vaddr) & ~4095ull;
-		uint64_t end = bias + parts[i].p_vaddr + parts[i].p_memsz;
-		ret->start = start < ret->start ? start : ret->start;
-		ret->end = end > ret->end ? end : ret->end;
-	}
-}
-
 /*
  * glibc 2.35 and later: finds an object without any lock (dlfcn/dlfcn.h, elf/dl-find_object.c). Of
  * a main program that the kernel mapped with gaps between its parts it gives the part alone,
@@ -165,7 +150,7 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 		.identity = found.dlfo_link_map};
 	uint64_t table = (uint64_t)found.dlfo_eh_frame;
 	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && is_main))
-		whole_program(ret->bias, ret);
+		rt_found_whole(ret, (const void *)getauxval(AT_PHDR), getauxval(AT_PHNUM));
 	return true;
 }
 
