@@ -43,6 +43,19 @@ struct error *ask_for_mark(pid_t pid, const char *name, struct hw_reply *ret) mu
 struct error *ask_for(
 	pid_t pid, enum hw_request_what what, const char *text, struct hw_reply *ret) must_check_;
 
+/* Who is told that a collector does not answer at once; called once. is_stopped: by a signal
+ * (SIGSTOP) or a debugger. */
+struct ask_wait {
+	void (*on_wait)(void *context, pid_t collector, bool is_stopped);
+	void *context;
+};
+
+/* Asks the collector of an attached process to let it go (HW_ASK_DETACH). One that is stopped is
+ * waited for for a second: then *ret_stopped is its PID, else 0. Errors are those of
+ * ask_for_leaks(). */
+struct error *ask_to_let_go(pid_t pid, const struct ask_wait *wait, struct hw_reply *ret,
+	pid_t *ret_stopped) must_check_;
+
 /*
  * Lets the collector of a recorded process, which is stopped, record all its events so far and list
  * the live blocks: ret->blocks rows can be read from *ret_fd, which the caller closes. The

@@ -27,6 +27,8 @@ struct attach_start {
 	const char *file; /* of the recording; absolute */
 	size_t slots, objects;
 	uint64_t stop_ns, pause_ns; /* to stop all threads; that they stood still */
+	size_t late_threads;        /* that have not stopped: they are in the kernel */
+	pid_t late_tid;             /* the first of them */
 };
 
 struct attach_options {
@@ -57,12 +59,20 @@ struct error *attach_and_wait(
 	const struct attach_options *options, struct launch_result *ret) must_check_;
 
 struct attach_end {
-	char *file;          /* of the recording; NULL: its collector is gone; owned */
+	char *file;          /* of the recording; NULL: its collector has not done it; owned */
+	pid_t collector;     /* that is stopped, and completes the recording later; 0: it is gone */
 	size_t slots;        /* put back; unknown if there is a file: 0 */
 	uint64_t left_bytes; /* still mapped in the process; likewise */
+	pid_t late_tid;      /* a thread that does not return from the kernel; 0: none; likewise */
 };
 
-/* Lets a process go that was attached, by any process. ERROR_INPUT: it is not attached. */
-struct error *attach_let_go(pid_t pid, struct attach_end *ret) must_check_;
+/*
+ * Lets a process go that was attached, by any process. ERROR_INPUT: it is not attached. on_wait is
+ * called once if its collector does not answer at once; one that is stopped (SIGSTOP) is not waited
+ * for longer than a second. NULL: nobody is told.
+ */
+struct error *attach_let_go(pid_t pid,
+	void (*on_wait)(void *context, pid_t collector, bool is_stopped), void *context,
+	struct attach_end *ret) must_check_;
 
 #endif

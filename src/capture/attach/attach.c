@@ -333,7 +333,9 @@ static void report_start(const struct attaching *a)
 		.slots = a->plan.slots.len,
 		.objects = a->plan.changed_objects,
 		.stop_ns = a->attached.pause.stop_ns,
-		.pause_ns = a->attached.pause.all_ns};
+		.pause_ns = a->attached.pause.all_ns,
+		.late_threads = a->attached.pause.late_threads,
+		.late_tid = a->attached.pause.late_tid};
 	if (a->options->on_start)
 		a->options->on_start(a->options->on_start_context, &start);
 }
@@ -400,20 +402,24 @@ struct error *attach_and_wait(const struct attach_options *options, struct launc
 	return NULL;
 }
 
-struct error *attach_let_go(pid_t pid, struct attach_end *ret)
+struct error *attach_let_go(pid_t pid,
+	void (*on_wait)(void *context, pid_t collector, bool is_stopped), void *context,
+	struct attach_end *ret)
 {
+	const struct ask_wait wait = {on_wait, context};
 	struct hw_reply reply;
 	struct attach_removed removed;
 	*ret = (struct attach_end){.file = NULL};
-	struct error *asked = ask_for(pid, HW_ASK_DETACH, "", &reply);
+	struct error *asked = ask_to_let_go(pid, &wait, &reply, &ret->collector);
 	if (!asked) {
 		ret->file = strdup(reply.file);
 		return ret->file ? NULL : error_no_memory();
 	}
-	/* The collector may be gone. */
+	/* The collector may be gone; one that is stopped finds that it has been done. */
 	struct error *error = attach_remove(pid, NULL, &removed);
 	ret->slots = removed.slots;
 	ret->left_bytes = removed.left_bytes;
+	ret->late_tid = removed.late_tid;
 	error_destroy(asked);
 	return error;
 }

@@ -18,6 +18,8 @@
 #include "process/proc_info.h"
 
 #define PAGE 4096ull
+/* Attempts to find the process without a vfork child. */
+#define STOPS_MAX 8
 /* glibc's and musl's struct pthread have the thread's id there, from the thread pointer on. */
 static const uint64_t tid_offsets[] = {720, 48};
 
@@ -415,23 +417,70 @@ static void check_stopped(struct injection *in, uint64_t budget_ns, struct attac
 		in->error = remote_calls_begin(&in->stopped, &in->calls);
 }
 
-struct error *attach_inject(const struct attach_plan *plan, const struct attach_image *image,
-	int shared, uint64_t budget_ns, struct attached *ret)
+static struct error *refuse_vfork(const struct injection *in, pid_t tid)
 {
+	return error_create(ERROR_ENVIRONMENT,
+		"thread %d of process %d waits for its vfork child, which runs in the process's "
+		"memory "
+		"until it executes another program or ends; nothing was changed. Try again when it "
+		"has",
+		(int)tid, (int)in->pid);
+}
+
+/* Stops the process while it has no vfork child. */
+static struct error *stop_alone(struct injection *in)
+{
+	for (int tries = 0; tries < STOPS_MAX; tries++) {
+		pid_t tid = injection_wait_for_vfork(in);
+		if (tid)
+			return refuse_vfork(in, tid);
+		struct error *error = stop_process_retry(&in->stopped);
+		if (error)
+			return error;
+		tid = injection_vfork(in);
+		if (!tid)
+			return NULL;
+		stop_end(&in->stopped);
+		if (tries + 1 == STOPS_MAX)
+			return refuse_vfork(in, tid);
+	}
+	return NULL;
+}
+
+/* What is done in a thread of its own. */
+struct inject_work {
+	const struct attach_plan *plan;
+	const struct attach_image *image;
+	int shared;
+	uint64_t budget_ns;
+	struct attached *ret;
+};
+
+static struct error *inject_in_thread(void *context)
+{
+	const struct inject_work *work = context;
+	struct attached *ret = work->ret;
 	struct injection in;
-	*ret = (struct attached){
-		.pid = plan->pid, .settings = image->settings, .data = image->data};
-	in.error = injection_begin(plan->pid, &in);
+	in.error = injection_begin(work->plan->pid, &in);
 	if (!in.error)
-		in.error = stop_process_retry(&in.stopped);
+		in.error = stop_alone(&in);
 	if (!in.error) {
-		check_stopped(&in, budget_ns, &ret->pause);
+		check_stopped(&in, work->budget_ns, &ret->pause);
 		if (!in.error)
-			inject_stopped(&in, plan, image, shared);
+			inject_stopped(&in, work->plan, work->image, work->shared);
 		ret->image = in.settings->image;
 		ret->own = in.settings->memory;
 	}
 	return injection_end(&in, &ret->pause);
+}
+
+struct error *attach_inject(const struct attach_plan *plan, const struct attach_image *image,
+	int shared, uint64_t budget_ns, struct attached *ret)
+{
+	struct inject_work work = {plan, image, shared, budget_ns, ret};
+	*ret = (struct attached){
+		.pid = plan->pid, .settings = image->settings, .data = image->data};
+	return injection_run(inject_in_thread, &work);
 }
 
 /* Adds a slot as it is now, or replaces what was known of its place: it is another object's now, or
@@ -482,19 +531,31 @@ static size_t add_slots(struct injection *in, const struct attached *attached,
 	return changed;
 }
 
+struct add_work {
+	const struct attached *attached;
+	const struct attach_image *image;
+	const struct attach_plan *plan;
+	size_t *ret_changed;
+};
+
+static struct error *add_in_thread(void *context)
+{
+	const struct add_work *work = context;
+	struct injection in;
+	in.error = injection_begin(work->attached->pid, &in);
+	if (!in.error)
+		in.error = stop_alone(&in);
+	if (!in.error)
+		*work->ret_changed = add_slots(&in, work->attached, work->image, work->plan);
+	return injection_end(&in, NULL);
+}
+
 struct error *attach_inject_more(const struct attached *attached, const struct attach_image *image,
 	const struct attach_plan *plan, size_t *ret_changed)
 {
-	struct injection in;
+	struct add_work work = {attached, image, plan, ret_changed};
 	*ret_changed = 0;
-	if (!plan->slots.len && plan->find_object)
-		return NULL;
-	in.error = injection_begin(attached->pid, &in);
-	if (!in.error)
-		in.error = stop_process_retry(&in.stopped);
-	if (!in.error)
-		*ret_changed = add_slots(&in, attached, image, plan);
-	return injection_end(&in, NULL);
+	return plan->slots.len || !plan->find_object ? injection_run(add_in_thread, &work) : NULL;
 }
 
 bool attach_is_there(const struct attached *attached)

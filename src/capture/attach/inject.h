@@ -19,6 +19,9 @@
 struct attach_pause {
 	uint64_t stop_ns; /* that it took to stop all threads */
 	uint64_t all_ns;  /* that the first of them was stopped */
+	/* Threads that have not stopped, as they did not return from the kernel, and the first. */
+	size_t late_threads;
+	pid_t late_tid;
 };
 
 struct attached {
@@ -32,7 +35,9 @@ struct attached {
 /*
  * Maps the image and the memory `shared` (a descriptor, of HW_SHM_BYTES) into the process and
  * changes the plan's slots. On failure the process is as it was, but for memory that could not be
- * unmapped. budget_ns: if it takes longer to stop all threads, nothing is changed.
+ * unmapped. budget_ns: if it takes longer to stop all threads, nothing is changed. Nothing is
+ * changed either while a vfork child runs in the process's memory (ERROR_ENVIRONMENT); one that has
+ * not gone on is waited for for two seconds.
  */
 struct error *attach_inject(const struct attach_plan *plan, const struct attach_image *image,
 	int shared, uint64_t budget_ns, struct attached *ret) must_check_;
@@ -51,6 +56,7 @@ struct attach_removed {
 	uint64_t left_bytes; /* of data that is still mapped, since a thread is in an event; 0: none
 			      */
 	uint64_t code_bytes; /* that stay mapped, for who has kept a hook's address */
+	pid_t late_tid;      /* a thread that did not return from the kernel; 0: none */
 	struct attach_pause pause;
 };
 

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/attach/injection.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* posix_spawn's child runs the other program after about a millisecond. */
+#define VFORK_NS 2000000000u
+#define VFORK_STEP_NS 2000000
 
 bool injection_write(const struct injection *in, uint64_t address, const void *data, size_t bytes)
 {
@@ -75,13 +86,98 @@ struct error *injection_begin(pid_t pid, struct injection *ret)
 
 struct error *injection_end(struct injection *in, struct attach_pause *ret_pause)
 {
-	if (ret_pause)
-		ret_pause->all_ns = stop_end(&in->stopped);
-	while (in->stopped.late.len && stop_release_late(&in->stopped))
-		usleep(1000);
-	stop_deinit(&in->stopped);
+	uint64_t paused = stop_end(&in->stopped);
+	if (ret_pause) {
+		ret_pause->all_ns = paused;
+		ret_pause->late_threads = in->stopped.late.len;
+		ret_pause->late_tid = in->stopped.late.len ? in->stopped.late.data[0] : 0;
+	}
+	stop_deinit(&in->stopped); /* injection_run() says what becomes of late ones */
 	if (in->memory >= 0)
 		close(in->memory);
 	free(in->settings);
 	return in->error;
+}
+
+struct run {
+	struct error *(*work)(void *context);
+	void *context;
+	struct error *error;
+};
+
+static void *run_main(void *run)
+{
+	struct run *r = run;
+	r->error = r->work(r->context);
+	return NULL;
+}
+
+struct error *injection_run(struct error *(*work)(void *context), void *context)
+{
+	struct run run = {work, context, NULL};
+	pthread_t thread;
+	int why = pthread_create(&thread, NULL, run_main, &run);
+	if (why)
+		return error_errno(
+			ERROR_ENVIRONMENT, why, "can't start the thread that stops the process");
+	pthread_join(thread, NULL);
+	return run.error;
+}
+
+/* Whether the system call that a thread is in makes it wait for a child in its own memory. */
+static bool is_vfork(const struct injection *in, const char *call)
+{
+	unsigned long number, first;
+	uint64_t flags;
+	if (sscanf(call, "%lu %lx", &number, &first) != 2)
+		return false; /* it runs */
+	if (number == SYS_vfork)
+		return true;
+	if (number == SYS_clone3 && injection_read(in, first, &flags, sizeof(flags)))
+		return flags & CLONE_VFORK;
+	return number == SYS_clone && first & CLONE_VFORK;
+}
+
+static bool is_vfork_thread(const struct injection *in, pid_t tid)
+{
+	char path[64], call[256];
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)in->pid, (int)tid);
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	return file && fgets(call, sizeof(call), file) && is_vfork(in, call);
+}
+
+/* Of a process that runs: a thread that waits for a vfork child; 0: none. */
+static pid_t find_vfork(const struct injection *in)
+{
+	char path[64];
+	pid_t found = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)in->pid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+		if (tid && is_vfork_thread(in, tid))
+			found = tid;
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+pid_t injection_vfork(const struct injection *in)
+{
+	for (size_t i = 0; i < in->stopped.threads.len; i++) {
+		const struct stopped_thread *thread = &in->stopped.threads.data[i];
+		if (!thread->stopped && is_vfork_thread(in, thread->tid))
+			return thread->tid;
+	}
+	return 0;
+}
+
+pid_t injection_wait_for_vfork(const struct injection *in)
+{
+	uint64_t until = stop_now_ns() + VFORK_NS;
+	pid_t tid;
+	while ((tid = find_vfork(in)) && stop_now_ns() <= until)
+		nanosleep(&(struct timespec){0, VFORK_STEP_NS}, NULL);
+	return tid;
 }

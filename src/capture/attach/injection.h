@@ -22,10 +22,24 @@ struct injection {
 	bool is_earlier; /* the image was there before */
 };
 
+/*
+ * Does `work` in a thread of its own, which is the tracer. A thread of the process that has not
+ * stopped, as it does not return from the kernel, is let go by the kernel when that thread ends
+ * (ptrace(2)), so nobody has to wait for it.
+ */
+struct error *injection_run(struct error *(*work)(void *context), void *context) must_check_;
+
 /* Opens the process's memory; injection_end() in any case. */
 struct error *injection_begin(pid_t pid, struct injection *ret) must_check_;
 /* Lets the process go on. Returns the injection's error; *ret_pause: NULL or how long it stood. */
 struct error *injection_end(struct injection *in, struct attach_pause *ret_pause) must_check_;
+
+/* Returns a thread of the stopped process that waits for its vfork child, which runs in the same
+ * memory; 0: none. */
+pid_t injection_vfork(const struct injection *in);
+/* Waits until there is none in a process that runs, for a bounded time. Returns what there still
+ * is. */
+pid_t injection_wait_for_vfork(const struct injection *in);
 
 bool injection_read(const struct injection *in, uint64_t address, void *ret, size_t bytes);
 bool injection_write(const struct injection *in, uint64_t address, const void *data, size_t bytes);

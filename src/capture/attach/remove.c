@@ -253,6 +253,15 @@ static bool unmap_all(struct removal *r, const struct process_maps *maps)
 	       forgotten;
 }
 
+static pid_t late_thread(const struct stopped *stopped)
+{
+	for (size_t i = 0; i < stopped->threads.len; i++) {
+		if (!stopped->threads.data[i].stopped)
+			return stopped->threads.data[i].tid;
+	}
+	return 0;
+}
+
 /* One stop. Returns whether there is nothing left to do. */
 static bool remove_some(struct removal *r, bool first)
 {
@@ -269,6 +278,7 @@ static bool remove_some(struct removal *r, bool first)
 		put_back_slots(r, false);
 		end_events(r);
 	}
+	r->ret->late_tid = late_thread(&in->stopped);
 	struct error *error = r->is_copy ? NULL : process_maps_read(in->pid, &maps);
 	if (r->is_copy) {
 		put_back_slots(r, true);
@@ -326,6 +336,8 @@ static struct error *remove_image(pid_t pid, const struct recorder_meanwhile *me
 	if (!error && copies_only && !r.is_copy)
 		error = error_create(ERROR_INPUT, "process %d is no copy", (int)pid);
 	bool done = false;
+	if (!error) /* a child in the same memory may be about to call a hook */
+		(void)!injection_wait_for_vfork(&r.in);
 	for (int i = 0; !error && !done && i < STOPS_COUNT; i++) {
 		if (i)
 			wait_a_moment(meanwhile);
@@ -342,13 +354,30 @@ static struct error *remove_image(pid_t pid, const struct recorder_meanwhile *me
 	return injection_end(&r.in, NULL);
 }
 
+struct remove_work {
+	pid_t pid;
+	const struct recorder_meanwhile *meanwhile;
+	bool copies_only;
+	struct attach_removed *ret;
+};
+
+static struct error *remove_in_thread(void *context)
+{
+	const struct remove_work *work = context;
+	return remove_image(work->pid, work->meanwhile, work->copies_only, work->ret);
+}
+
 struct error *attach_remove(
 	pid_t pid, const struct recorder_meanwhile *meanwhile, struct attach_removed *ret)
 {
-	return remove_image(pid, meanwhile, false, ret);
+	struct remove_work work = {pid, meanwhile, false, ret};
+	*ret = (struct attach_removed){.slots = 0};
+	return injection_run(remove_in_thread, &work);
 }
 
 struct error *attach_remove_copy(pid_t pid, struct attach_removed *ret)
 {
-	return remove_image(pid, NULL, true, ret);
+	struct remove_work work = {pid, NULL, true, ret};
+	*ret = (struct attach_removed){.slots = 0};
+	return injection_run(remove_in_thread, &work);
 }

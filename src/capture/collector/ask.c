@@ -23,6 +23,10 @@
 #define ANSWER_MS 300000
 /* The process is stopped meanwhile. */
 #define BLOCKS_ANSWER_MS 3000
+/* Of one that is to let a process go: until it is said that it is waited for, and how long it is if
+ * it is stopped. */
+#define SOON_MS 300
+#define STOPPED_ANSWER_MS 1000
 #define LIST_ANSWER_MS 10000
 /* As long as a command waits for its turn if too many dumps are being written, and in such steps.
  */
@@ -178,7 +182,42 @@ static struct error *find_session(pid_t process, int *ret)
 				   (int)process);
 }
 
-/* Fills in the rest of the request. The descriptor is -1 unless there is one. */
+static struct error *no_answer(pid_t pid)
+{
+	return error_create(ERROR_ENVIRONMENT,
+		"the collector of process %d does not answer (is it of another version?)",
+		(int)pid);
+}
+
+/* Fills in the rest of the request. Returns false if it can't be sent. */
+static bool send_to(int fd, pid_t pid, struct hw_request *request)
+{
+	request->magic = HW_REQUEST_MAGIC;
+	request->version = HW_SHM_VERSION;
+	request->pid = pid;
+	return send(fd, request, sizeof(*request), MSG_NOSIGNAL) == (ssize_t)sizeof(*request);
+}
+
+static bool answers_within(int fd, int ms)
+{
+	struct pollfd answer = {.fd = fd, .events = POLLIN};
+	return poll(&answer, 1, ms) == 1;
+}
+
+static struct error *take_answer(
+	int fd, pid_t pid, enum hw_request_what what, struct hw_reply *ret, int *ret_fd)
+{
+	if (!descriptor_receive(fd, ret, sizeof(*ret), ret_fd))
+		return no_answer(pid);
+	ret->file[HW_REPLY_FILE - 1] = ret->message[sizeof(ret->message) - 1] = 0;
+	if (ret->ok || ret->busy)
+		return NULL;
+	return what == HW_ASK_MARK
+		       ? error_create(ERROR_ENVIRONMENT, "can't set a mark in process %d: %s",
+				 (int)pid, ret->message)
+		       : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
+}
+
 static struct error *ask_with(
 	pid_t pid, struct hw_request *request, struct hw_reply *ret, int *ret_fd)
 {
@@ -186,24 +225,50 @@ static struct error *ask_with(
 	struct error *error = find_session(pid, &fd);
 	if (error)
 		return error;
-	request->magic = HW_REQUEST_MAGIC;
-	request->version = HW_SHM_VERSION;
-	request->pid = pid;
-	struct pollfd answer = {.fd = fd, .events = POLLIN};
 	int patience = request->what == HW_ASK_BLOCKS ? BLOCKS_ANSWER_MS : ANSWER_MS;
-	if (send(fd, request, sizeof(*request), MSG_NOSIGNAL) != (ssize_t)sizeof(*request) ||
-		poll(&answer, 1, patience) != 1 ||
-		!descriptor_receive(fd, ret, sizeof(*ret), ret_fd))
-		return error_create(ERROR_ENVIRONMENT,
-			"the collector of process %d does not answer (is it of another version?)",
-			(int)pid);
-	ret->file[HW_REPLY_FILE - 1] = ret->message[sizeof(ret->message) - 1] = 0;
-	if (ret->ok || ret->busy)
-		return NULL;
-	return request->what == HW_ASK_MARK
-		       ? error_create(ERROR_ENVIRONMENT, "can't set a mark in process %d: %s",
-				 (int)pid, ret->message)
-		       : error_create(ERROR_ENVIRONMENT, "%s", ret->message);
+	if (!send_to(fd, pid, request) || !answers_within(fd, patience))
+		return no_answer(pid);
+	return take_answer(fd, pid, request->what, ret, ret_fd);
+}
+
+/* Returns whether there is an answer. */
+static bool wait_or_give_up(int fd, const struct ask_wait *wait, pid_t *ret_stopped)
+{
+	struct ucred peer = {.pid = 0};
+	socklen_t bytes = sizeof(peer);
+	if (answers_within(fd, SOON_MS))
+		return true;
+	(void)!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
+	bool is_stopped = peer.pid > 0 && process_is_stopped(peer.pid);
+	if (wait && wait->on_wait)
+		wait->on_wait(wait->context, peer.pid, is_stopped);
+	for (int waited = 0; waited < ANSWER_MS; waited += STOPPED_ANSWER_MS) {
+		if (answers_within(fd, STOPPED_ANSWER_MS))
+			return true;
+		if (peer.pid > 0 && process_is_stopped(peer.pid)) {
+			*ret_stopped = peer.pid;
+			return false;
+		}
+	}
+	return false;
+}
+
+struct error *ask_to_let_go(
+	pid_t pid, const struct ask_wait *wait, struct hw_reply *ret, pid_t *ret_stopped)
+{
+	struct hw_request request = {.what = HW_ASK_DETACH};
+	_cleanup_close_ int fd = -1;
+	int none = -1;
+	*ret_stopped = 0;
+	struct error *error = find_session(pid, &fd);
+	if (error)
+		return error;
+	if (!send_to(fd, pid, &request) || !wait_or_give_up(fd, wait, ret_stopped))
+		return no_answer(pid);
+	error = take_answer(fd, pid, request.what, ret, &none);
+	if (none >= 0)
+		close(none);
+	return error;
 }
 
 static struct error *send_request(pid_t pid, struct hw_request *request, struct hw_reply *ret)

@@ -55,7 +55,19 @@ void collector_detach(struct collector *c, const struct session_caller *caller)
 		return;
 	}
 	error_destroy(error);
-	if (removed.left_bytes)
+	if (removed.left_bytes && removed.late_tid)
+		session_summary_complain(&c->summary,
+			error_create(ERROR_ENVIRONMENT,
+				"%llu MiB of address space stay mapped in process %d: its thread "
+				"%d does "
+				"not return from the kernel (it waits for its vfork child, or for "
+				"a dead "
+				"disk), and may be in an event; nothing is recorded there any "
+				"more. "
+				"'heapwise detach %d' unmaps the rest when it has returned",
+				(unsigned long long)removed.left_bytes >> 20, (int)root->pid,
+				(int)removed.late_tid, (int)root->pid));
+	else if (removed.left_bytes)
 		session_summary_complain(&c->summary,
 			error_create(ERROR_ENVIRONMENT,
 				"%llu MiB of address space stay mapped in process %d, since a "

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise attach: a process that runs already is recorded from now on. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/attach.h"
@@ -123,6 +121,11 @@ static void describe_start(void *context, const struct attach_start *start)
 	text_add(&text, ", it stood still for ");
 	text_add_duration_ns(&text, start->pause_ns);
 	message("%s", text.failed ? "recorded" : text.data);
+	if (start->late_threads)
+		message("thread %d%s did not return from the kernel meanwhile (dead disk?); its "
+			"calls are "
+			"recorded as soon as it does",
+			(int)start->late_tid, start->late_threads > 1 ? " and others" : "");
 	if (!request->attach.for_ns)
 		message("^C, or 'heapwise detach %d', lets it go", (int)request->attach.pid);
 }
@@ -163,7 +166,6 @@ static int cmd_attach(const struct command *command, int argc, char **argv)
 	struct attach_request request = {
 		.launch = {.children = COLLECTOR_CHILDREN_NO, .lifeline = -1, .errors = -1}};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	uint64_t pid;
 	int code;
 	request.attach = (struct attach_options){.launch = &request.launch,
 		.budget_ns = PAUSE_USUAL_MS * 1000000ull,
@@ -171,12 +173,8 @@ static int cmd_attach(const struct command *command, int argc, char **argv)
 		.on_start_context = &request};
 	if (!options_each(&options, take_option, &request, &code))
 		return code;
-	if (argc - options.operand != 1)
-		return options_wrong(
-			command, argc == options.operand ? "expected a PID" : "expected one PID");
-	if (!number_whole(argv[options.operand], &pid) || pid > INT_MAX || !pid)
-		return options_wrong(command, "'%s' is not a PID", argv[options.operand]);
-	request.attach.pid = (pid_t)pid;
+	if (!options_one_pid(&options, &request.attach.pid))
+		return ERROR_USAGE;
 	if (request.dry_run)
 		return show_outlook(&request);
 	struct launch_result result;

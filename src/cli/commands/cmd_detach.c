@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise detach: lets a process go that was attached. */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "capture/attach.h"
 #include "cli/options/options.h"
@@ -22,7 +20,13 @@ static void describe_end(pid_t pid, const struct attach_end *end)
 	if (end->file) {
 		text_printf(&text, "; its recording is %s", recording_short_name(end->file));
 	} else {
-		text_add(&text, ": nobody records it; ");
+		if (end->collector)
+			text_printf(&text,
+				" without its collector (process %d), which completes the "
+				"recording when it goes on; ",
+				(int)end->collector);
+		else
+			text_add(&text, ": nobody records it; ");
 		text_add_counted(&text, end->slots, "reference was", "references were");
 		text_add(&text, " put back");
 	}
@@ -32,27 +36,42 @@ static void describe_end(pid_t pid, const struct attach_end *end)
 		message("%s", text.data);
 }
 
+static void describe_wait(void *context, pid_t collector, bool stopped)
+{
+	const pid_t *pid = context;
+	if (stopped)
+		message("the collector of process %d (process %d) is stopped (SIGSTOP?): 'kill "
+			"-CONT %d' "
+			"lets it go on; waiting for a second",
+			(int)*pid, (int)collector, (int)collector);
+	else
+		message("waiting for the collector of process %d (process %d), which is busy",
+			(int)*pid, (int)collector);
+}
+
 static int cmd_detach(const struct command *command, int argc, char **argv)
 {
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	struct attach_end end;
 	bool quiet = false;
-	uint64_t pid;
+	pid_t pid;
 	int id;
 	while ((id = options_next(&options)) > 0)
 		quiet |= id == 'q';
 	if (id < 0)
 		return options.exit_code;
-	if (argc - options.operand != 1)
-		return options_wrong(
-			command, argc == options.operand ? "expected a PID" : "expected one PID");
-	if (!number_whole(argv[options.operand], &pid) || pid > INT_MAX || !pid)
-		return options_wrong(command, "'%s' is not a PID", argv[options.operand]);
-	struct error *error = attach_let_go((pid_t)pid, &end);
+	if (!options_one_pid(&options, &pid))
+		return ERROR_USAGE;
+	struct error *error = attach_let_go(pid, describe_wait, &pid, &end);
 	if (error)
 		return message_error(error);
 	if (!quiet)
-		describe_end((pid_t)pid, &end);
+		describe_end(pid, &end);
+	if (end.late_tid)
+		message("thread %d does not return from the kernel (it waits for its vfork child, "
+			"or "
+			"for a dead disk)",
+			(int)end.late_tid);
 	if (end.left_bytes)
 		message("%llu MiB of address space stay mapped in it, since a thread may return to "
 			"them; nothing is recorded there any more",

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,6 +166,23 @@ bool options_number(
 	options_wrong(options->command, "invalid --%s '%s': expected a whole number, 1 or more",
 		name, text);
 	return false;
+}
+
+bool options_one_pid(const struct options *options, pid_t *ret)
+{
+	int count = options->argc - options->operand;
+	const char *word = count == 1 ? options->argv[options->operand] : NULL;
+	uint64_t pid;
+	if (!word) {
+		options_wrong(options->command, count < 1 ? "expected a PID" : "expected one PID");
+		return false;
+	}
+	if (!number_whole(word, &pid) || pid > INT_MAX || !pid) {
+		options_wrong(options->command, "'%s' is not a PID", word);
+		return false;
+	}
+	*ret = (pid_t)pid;
+	return true;
 }
 
 int options_wrong(const struct command *command, const char *format, ...)

@@ -16,6 +16,7 @@
 #define CLI_OPTIONS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/vec.h"
@@ -49,6 +50,10 @@ bool options_size(const char *text, uint64_t *ret);
 /* A whole number from 1 on. False, after saying so, if `text` is none. */
 bool options_number(
 	const struct options *options, const char *text, const char *name, uint64_t *ret);
+
+/* The one operand of a command that is for one process. False, after saying so, if it is no PID or
+ * there is another number of operands. */
+bool options_one_pid(const struct options *options, pid_t *ret);
 
 /* Says what is wrong and where help is; returns the exit code for wrong usage. */
 int options_wrong(const struct command *command, const char *format, ...)

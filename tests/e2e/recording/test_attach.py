@@ -15,14 +15,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
-from processes import state
-from told import Told, of_site
+from processes import state, status_line
+from told import Told, is_readable, of_site
 
 TESTS = hw.Tests()
 TARGET = hw.TARGETS / "attached"
@@ -33,11 +32,12 @@ GONE = "nothing is recorded there any more"
 
 
 @contextlib.contextmanager
-def running(folder, *arguments, program=TARGET, preload=None, before=()):
+def running(folder, *arguments, program=TARGET, preload=None, before=(), keep=()):
     """A target that was started without heapwise."""
     more = {"LD_PRELOAD": preload} if preload else {}
     process = subprocess.Popen([*before, program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, cwd=folder, start_new_session=True, env=hw.clean_environment(**more))
+                               stderr=subprocess.PIPE, cwd=folder, start_new_session=True, pass_fds=keep,
+                               env=hw.clean_environment(**more))
     try:
         yield Told(folder, process)
     finally:
@@ -48,7 +48,7 @@ def running(folder, *arguments, program=TARGET, preload=None, before=()):
 
 @contextlib.contextmanager
 def attached(target, file, *options):
-    """The command, from when the target is recorded."""
+    """The command, from when the target is recorded. A busy machine may take its time to stop all threads."""
     process = subprocess.Popen([hw.HEAPWISE, "attach", str(target.pid), "-f", "-o", file, "--pause", "10s", *options], stderr=subprocess.PIPE,
                                env=hw.clean_environment(), start_new_session=True, text=True)
     try:
@@ -163,7 +163,7 @@ def exact_of_threads(folder):
     """What three threads do between two moments, to the call"""
     with running(folder) as target, attached(target, folder / "x.hpw"):
         target.tell("hammer", 3)
-        time.sleep(0.3)
+        target.tell("until", 100000)
         rounds = int(target.tell("rest"))
         target.tell("threads", 20)
         detach(target)
@@ -536,15 +536,12 @@ def killed(folder):
     with running(folder) as target, attached(target, folder / "y.hpw") as command:
         before = program_slots(target)
         target.tell("new", 11)
-        rings = re.search(rf"/memfd:({RINGS}\S+)", maps(target))[1]
-        collectors = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and has_mapped(pid, rings) and
-                      int(pid) != target.pid]
-        hw.need(len(collectors) == 1, f"{collectors}")
+        collector = collector_of_rings(target)
         command.kill()
-        os.kill(collectors[0], signal.SIGKILL)
-        hw.wait_until(lambda: not Path(f"/proc/{collectors[0]}").exists(), "the collector has gone")
+        os.kill(collector, signal.SIGKILL)
+        hw.wait_until(lambda: not Path(f"/proc/{collector}").exists(), "the collector has gone")
         target.tell("hammer", 2)
-        time.sleep(0.1)
+        target.tell("until", 1000)
         target.tell("rest")
         hw.need(program_slots(target) == before, "something has changed")
         hw.need("references were put back" in detach(target), "it was not let go")
@@ -553,11 +550,99 @@ def killed(folder):
         target.tell("new", 12)
 
 
+def need_going_on(pid):
+    """It goes to sleep and wakes up some more times."""
+    def slept():
+        try:
+            return int(status_line(pid, "voluntary_ctxt_switches"))
+        except (FileNotFoundError, ProcessLookupError) as error:
+            raise hw.Failure(f"process {pid} has gone") from error
+    until = slept() + 5
+    hw.wait_until(lambda: slept() >= until, f"process {pid} does not go on")
+
+
+def collector_of_rings(target):
+    """The one process but the target that has its rings mapped."""
+    rings = re.search(rf"/memfd:({RINGS}\S+)", maps(target))[1]
+    found = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and has_mapped(pid, rings) and int(pid) != target.pid]
+    hw.need(len(found) == 1, f"{found}")
+    return found[0]
+
+
 def has_mapped(pid, name):
     try:
         return name in Path(f"/proc/{pid}/maps").read_text()
     except OSError:
         return False
+
+
+@TESTS.test
+def collector_stopped(folder):
+    """A collector that is stopped: `detach` says so, lets the process go without it, and it completes the recording later"""
+    with running(folder) as target, attached(target, folder / "x.hpw") as command:
+        before = program_slots(target)
+        target.tell("new", 21)
+        collector = collector_of_rings(target)
+        os.kill(collector, signal.SIGSTOP)
+        hw.wait_until(lambda: state(collector) == "T", "the collector is stopped")
+        said = detach(target)
+        hw.need(f"process {collector}) is stopped" in said and "without its collector" in said, said)
+        need_let_go(target)
+        hw.need(program_slots(target)["malloc"] != before["malloc"], "the references were not put back")
+        target.tell("new", 5000)
+        os.kill(collector, signal.SIGCONT)
+        hw.need(command.wait(hw.TIMEOUT) == 0, "attach failed")
+        target.ask("end", 0)
+    report = hw.report(folder / "x.hpw")
+    need_sound(report["recording"])
+    hw.need(report["totals"]["live_bytes_at_end"] == 21, f"{report['totals']}")
+
+
+@TESTS.test
+def suspended(folder):
+    """While a vfork child runs in its memory a process is not attached; `detach` lets it go without waiting for the child"""
+    reading, writing = os.pipe()
+    os.set_inheritable(reading, True)
+    with running(folder, keep=(reading,)) as target:
+        def suspend():
+            target.ask("vfork", reading)
+            hw.wait_until(lambda: state(target.pid) == "D", "it is suspended")
+
+        def resume():
+            os.write(writing, b"x")
+            hw.need(target.told("vfork") == 5, "the child was harmed")
+
+        suspend()
+        result = hw.heapwise("attach", str(target.pid), "-o", folder / "x.hpw")
+        hw.need(result.status == 4 and f"thread {target.pid} " in result.errors and "vfork" in result.errors, f"{result}")
+        resume()
+        hw.need(IMAGE not in maps(target) and not (folder / "x.hpw").exists(), "something was changed")
+        with attached(target, folder / "x.hpw"):
+            target.tell("new", 31)
+            suspend()
+            detach(target)
+            resume()
+            target.tell("new", 5000)
+        if RINGS in maps(target):
+            detach(target)
+        need_let_go(target)
+        target.ask("end", 0)
+    os.close(reading)
+    os.close(writing)
+    report = hw.report(folder / "x.hpw")
+    need_sound(report["recording"])
+    hw.need(report["totals"]["live_bytes_at_end"] == 31, f"{report['totals']}")
+
+
+@TESTS.test
+def forks_in_handlers(folder):
+    """A signal handler that forks in the middle of an event, also of one during which the process is let go: all children live"""
+    count = 60 * CYCLES
+    with running(folder, str(count), program=hw.TARGETS / "forks_in_handler") as target:
+        while target.process.poll() is None and not is_readable(target.process.stdout):
+            result = hw.heapwise("attach", "-q", "-f", str(target.pid), "--pause", "10s", "--for", "300ms", "-o", folder / "x.hpw")
+            hw.need(result.status == 0 or target.process.poll() is not None or is_readable(target.process.stdout), f"{result}")
+        hw.need(target.told("bad") == 0, "children have died")
 
 
 @TESTS.test
@@ -603,12 +688,12 @@ def copies(folder):
     """A child that was forked meanwhile is not harmed by `detach`, and can be attached itself"""
     with running(folder) as target, attached(target, folder / "x.hpw"):
         child = int(target.tell("left"))
-        time.sleep(0.1)
+        need_going_on(child)
         hw.need(hw.heapwise("detach", str(child)).status == 0, "its references were not put back")
-        time.sleep(0.1)
-        hw.need(state(child) in "RS", "the child was harmed")
-        result = hw.heapwise("attach", str(child), "--for", "200ms", "-o", folder / "c.hpw")
-        hw.need(result.status == 0 and state(child) in "RS", f"{result}")
+        need_going_on(child)
+        result = hw.heapwise("attach", str(child), "--pause", "10s", "--for", "200ms", "-o", folder / "c.hpw")
+        hw.need(result.status == 0, f"{result}")
+        need_going_on(child)
         os.kill(child, signal.SIGKILL)
         target.tell("new", 44)
         detach(target)
@@ -622,7 +707,7 @@ def copies(folder):
 def at_once(folder):
     """Of two commands at once one is refused; what a first `detach` could not unmap a second does; -q says nothing"""
     with running(folder) as target:
-        commands = [subprocess.Popen([hw.HEAPWISE, "attach", "-q", str(target.pid), "--for", "300ms", "-o", folder / f"{i}.hpw"],
+        commands = [subprocess.Popen([hw.HEAPWISE, "attach", "-q", str(target.pid), "--pause", "10s", "--for", "300ms", "-o", folder / f"{i}.hpw"],
                                      stderr=subprocess.PIPE, env=hw.clean_environment(), text=True) for i in range(2)]
         ended = sorted((c.wait(hw.TIMEOUT), c.communicate()[1]) for c in commands)
         # The second may also have come when all was over.

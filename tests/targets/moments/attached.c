@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -62,7 +63,8 @@ static __attribute__((noinline)) void site_kinds(void)
 static atomic_bool hammering;
 static pthread_t threads[THREADS_MAX];
 static size_t thread_count;
-static atomic_ulong rounds;
+static atomic_ulong rounds, progress; /* when they have ended; now and then */
+#define PROGRESS_ROUNDS 64
 
 static __attribute__((noinline)) void site_hammered(unsigned number)
 {
@@ -76,8 +78,11 @@ static void *hammer(void *unused)
 {
 	unsigned long done = 0;
 	(void)unused;
-	while (atomic_load_explicit(&hammering, memory_order_relaxed))
+	while (atomic_load_explicit(&hammering, memory_order_relaxed)) {
 		site_hammered((unsigned)done++);
+		if (done % PROGRESS_ROUNDS == 0)
+			atomic_fetch_add(&progress, PROGRESS_ROUNDS);
+	}
 	atomic_fetch_add(&rounds, done);
 	return NULL;
 }
@@ -124,6 +129,26 @@ static void turn_all(long count)
 	}
 	for (size_t i = 0; i < TURNING_THREADS; i++)
 		pthread_join(turning[i], NULL);
+}
+
+/* Until the threads have done so many more rounds. */
+static void wait_for_rounds(unsigned long count)
+{
+	unsigned long until = atomic_load(&progress) + count;
+	while (atomic_load(&progress) < until)
+		sched_yield();
+}
+
+/* A child in this process's memory that ends when it can read from a pipe. */
+static long suspended(int from)
+{
+	int status = -1;
+	char byte;
+	pid_t child = vfork();
+	if (!child)
+		_exit(read(from, &byte, 1) == 1 ? 5 : 1);
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void *sleeper(void *unused)
@@ -234,6 +259,10 @@ static long do_word(const char *word, long number, char **argv)
 		result = (long)hammer_end();
 	else if (!strcmp(word, "turns"))
 		turn_all(number);
+	else if (!strcmp(word, "until"))
+		wait_for_rounds((unsigned long)number);
+	else if (!strcmp(word, "vfork"))
+		result = suspended((int)number);
 	else if (!strcmp(word, "threads"))
 		in_threads(number);
 	else if (!strcmp(word, "sleepers"))
