@@ -23,6 +23,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -210,6 +211,22 @@ static void notify_collector(const struct attaching *a, uint32_t kind)
 	(void)!send(a->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* Whether a process has no memory any more: it ends, which may take a while (exit_mm() and
+ * exit_notify() of the kernel's do_exit() are far apart), or it has ended. */
+static bool is_ending(pid_t pid)
+{
+	char path[64], program[1];
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return thread_is_dead(pid, pid) ||
+	       (readlink(path, program, sizeof(program)) < 0 && errno == ENOENT);
+}
+
+/* Returns false if the process has become another program. */
+static bool is_same_program(const struct attaching *a)
+{
+	return attach_is_there(&a->attached) || is_ending(a->options->pid);
+}
+
 /* Changes what has been loaded since, and what a late binding has overwritten. Returns false if the
  * process is not what it was. */
 static bool renew_slots(struct attaching *a)
@@ -223,7 +240,7 @@ static bool renew_slots(struct attaching *a)
 	a->later += changed;
 	bool ok = !error;
 	error_destroy(error);
-	return ok || attach_is_there(&a->attached);
+	return ok || is_same_program(a);
 }
 
 /* A number that changes when libraries are loaded or closed; 0: it is not known. */
@@ -243,8 +260,7 @@ static bool look_at_process(struct attaching *a, uint64_t now)
 {
 	uint64_t state = libraries_state(a);
 	if (!state)
-		return attach_is_there(&a->attached) ||
-		       thread_is_dead(a->options->pid, a->options->pid);
+		return is_same_program(a);
 	if (state != a->objects_state) {
 		a->objects_state = state;
 		a->renew_until_ns = now + RENEW_NS;

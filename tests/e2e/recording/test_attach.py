@@ -500,6 +500,14 @@ def ends(folder):
     need_sound(report["recording"], detached=False)
     hw.need(report["target"]["exit"] == {"code": 3}, f"{report['target']}")
     hw.need(report["totals"]["live_bytes_at_end"] >= 55, f"{report['totals']}")
+    # It takes a while until a process with much memory has ended: the command looks at it meanwhile.
+    with running(folder) as target:
+        target.tell("keep", 600000)
+        with attached(target, folder / "end.hpw") as command:
+            target.ask("end", 4)
+            hw.need(command.wait(hw.TIMEOUT) == 0, "attach failed")
+    found = hw.report(folder / "end.hpw")["target"]["exit"]
+    hw.need(found == {"code": 4}, f"{found}")
     with running(folder) as target, attached(target, folder / "exec.hpw") as command:
         target.tell("new", 56)
         target.ask("exec")
