@@ -87,6 +87,14 @@ static bool is_libc(const struct linked_object *object)
 	       is_named(object->path, "ld-musl");
 }
 
+/* Before glibc 2.34 some of its functions were apart. */
+static bool is_of_libc(const struct linked_object *object)
+{
+	return is_libc(object) || is_named(object->path, "libdl.so") ||
+	       is_named(object->path, "libdl-") || is_named(object->path, "libpthread.so") ||
+	       is_named(object->path, "libpthread-");
+}
+
 static bool is_cxx_library(const struct linked_object *object)
 {
 	return is_named(object->path, "libstdc++.so") || is_named(object->path, "libc++");
@@ -125,7 +133,7 @@ static struct error *check_allocator(
 /* Of malloc's object or libc's: others could not be mixed with it. */
 static bool is_usable(const struct linked_object *object, const struct linked_object *allocator)
 {
-	return object == allocator || is_libc(object);
+	return object == allocator || is_of_libc(object);
 }
 
 static void find_operators(struct attach_plan *plan, const struct linked_object *allocator)
@@ -182,7 +190,7 @@ static struct error *find_functions(struct attach_plan *plan)
 	for (unsigned i = HW_ATTACH_FORK; i < HW_ATTACH_FUNCTIONS; i++) {
 		uint64_t address =
 			linked_function(&plan->objects, attach_function_names[i], &object);
-		plan->real[i] = address && is_libc(object) ? address : 0;
+		plan->real[i] = address && is_of_libc(object) ? address : 0;
 	}
 	/* glibc before 2.35 and musl have none. */
 	plan->find_object = linked_function(&plan->objects, "_dl_find_object", NULL);

@@ -458,10 +458,17 @@ def older_libc(folder):
 def of_older_glibc(folder):
     """A libc that can't be asked where unwind tables are: whole stacks, also of libraries that come and go"""
     program, libc = folder / "older", older_libc(folder)
-    subprocess.run(["cc", "-O1", "-g", f"-Wl,-rpath,{folder}", "-o", program,
-                    hw.SOURCE / "tests/targets/moments/attached.c"], check=True)
+    # dlclose was in a library of its own before 2.34.
+    (folder / "dl.c").write_text("""
+#include <dlfcn.h>
+int dlclose(void *handle) { return ((int (*)(void *))dlsym(RTLD_NEXT, "dlclose"))(handle); }
+""")
+    subprocess.run(["cc", "-O1", "-D_GNU_SOURCE", "-shared", "-fPIC", "-Wl,-soname,libdl.so.2", "-o", folder / "libdl.so.2",
+                    folder / "dl.c"], check=True)
+    subprocess.run(["cc", "-O1", "-g", f"-Wl,-rpath,{folder}", "-Wl,--no-as-needed", "-o", program,
+                    hw.SOURCE / "tests/targets/moments/attached.c", folder / "libdl.so.2"], check=True)
     with running(folder, hw.TARGETS / "attached_library.so", program=program) as target:
-        hw.need(str(libc) in maps(target), maps(target))
+        hw.need(str(libc) in maps(target) and str(folder / "libdl.so.2") in maps(target), maps(target))
         before = program_slots(target, program)
         for mode in ("exact", "aggregate"):
             with attached(target, folder / "x.hpw", "--mode", mode):
