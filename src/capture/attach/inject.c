@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/attach/object_table.h"
 #include "capture/shared_memory.h"
 #include "format/shm.h"
 #include "process/maps.h"
@@ -195,35 +196,6 @@ static void map_memory(struct injection *in, const struct attach_image *image, i
 	}
 }
 
-/* While all threads are stopped. Without room for all some frames stay unknown, which stacks say.
- */
-static void write_objects(
-	struct injection *in, const struct attach_plan *plan, uint64_t own, uint64_t objects)
-{
-	uint64_t at = own + objects;
-	uint32_t gone, unloaded = 0;
-	if (in->error || plan->find_object)
-		return;
-	_cleanup_free_ struct hw_attach_objects *table = malloc(sizeof(*table));
-	if (!table || !injection_read(in, at, table, sizeof(*table))) {
-		injection_fail(in, "its memory can't be read", table ? errno : ENOMEM);
-		return;
-	}
-	(void)attach_objects_update(table, &plan->table, &gone);
-	bool ok = injection_write(in, at, table,
-			  offsetof(struct hw_attach_objects, rows) +
-				  table->count * sizeof(table->rows[0])) &&
-		  injection_write(in, at + offsetof(struct hw_attach_objects, paths), table->paths,
-			  table->path_bytes);
-	uint64_t counter = own + offsetof(struct hw_attach_own, unloaded);
-	if (ok && gone && injection_read(in, counter, &unloaded, sizeof(unloaded))) {
-		unloaded += gone;
-		ok = injection_write(in, counter, &unloaded, sizeof(unloaded));
-	}
-	if (!ok)
-		injection_fail(in, "its memory can't be written to", errno);
-}
-
 /* Code that is no caller of its own: the image, and what the plan found. */
 static void set_inner(struct hw_attach *s, const struct attach_plan *plan, uint64_t code_bytes)
 {
@@ -387,7 +359,8 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		collect_slots(in, plan, image);
 		set_inner(s, plan, image->data);
 	}
-	write_objects(in, plan, s->own, image->layout.objects);
+	if (!plan->find_object)
+		object_table_write(in, &plan->table, s->own, image->layout.objects);
 	note_attached(in, shared);
 	write_settings(in, image);
 	if (!in->error)
@@ -515,7 +488,8 @@ static size_t add_slots(struct injection *in, const struct attached *attached,
 	}
 	if (!s->own)
 		return 0; /* it has been let go meanwhile */
-	write_objects(in, plan, s->own, image->layout.objects);
+	if (!plan->find_object)
+		object_table_write(in, &plan->table, s->own, image->layout.objects);
 	_cleanup_free_ bool *is_new = calloc(plan->slots.len + 1, sizeof(*is_new));
 	for (size_t i = 0; is_new && i < plan->slots.len; i++)
 		is_new[i] = renew_slot(in, image, &plan->slots.data[i]);
