@@ -393,7 +393,9 @@ def java(folder):
     """a JVM's native heap"""
     registry = program("rmiregistry")
     port = free_port()
-    options = [f"-J{o}" for o in ("-Xmx32m", "-XX:+UseG1GC", "-XX:ParallelGCThreads=4", "-Xshare:off", "-XX:-UsePerfData")]
+    # gcore reads what is only reserved, too: no more of that than needed.
+    options = [f"-J{o}" for o in ("-Xmx32m", "-XX:+UseG1GC", "-XX:ParallelGCThreads=4", "-Xshare:off", "-XX:-UsePerfData",
+                                  "-XX:CompressedClassSpaceSize=16m", "-XX:ReservedCodeCacheSize=16m")]
     with ending(start([registry, *options, port], folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)) as process:
         wait_for_answer(port, process)
         return judge(process.pid, folder, "glibc")
