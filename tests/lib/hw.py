@@ -254,6 +254,17 @@ class SanitizerReports:
         need(not reports, "\n".join(shorten(report, 6000) for report in reports))
 
 
+def sanitized_share(tests, part, always):
+    """One in `part` of the tests, spread by their names; in HW_SANITIZED_PART where that is set, and of these parts
+    number HW_SANITIZED_TURN: each test is in one of them. With them all whose name contains `always`."""
+    turns = "HW_SANITIZED_PART" in os.environ
+    part = int(os.environ["HW_SANITIZED_PART"]) if turns else part
+    turn = int(os.environ.get("HW_SANITIZED_TURN") or 0) % part
+    chosen = [test for test in tests if zlib.crc32(test[0].encode()) % part == turn
+              or always is not None and always in test[0]]
+    return chosen if turns else chosen or tests[:1]
+
+
 class Tests:
     """A list of named tests and a TAP printer. A test is a function of one argument, its folder; what
     it returns, if anything, is printed as a remark. Tests run in threads, so they print nothing
@@ -302,17 +313,18 @@ class Tests:
         sys.stderr.flush()
         return verdict == "ok"
 
-    def main(self, width=2, needs_command=True, sanitized_part=None):
-        """Runs all tests, or those whose name contains an argument; never returns. sanitized_part: a command with
-        sanitizers runs one in so many of them, spread by their names: of a table of cases of which most take the
-        command the same way. Else HW_SANITIZED_PART, which `./dev test` sets and `./dev test asan` does not; 1: all
-        of them, always, for cases of hostile input."""
-        sanitized_part = sanitized_part or int(os.environ.get("HW_SANITIZED_PART", "1"))
+    def main(self, width=2, needs_command=True, sanitized_part=1, always=None):
+        """Runs all tests, or those whose name contains an argument; never returns. With sanitizers, of suites of the
+        command: one in so many of them, sanitized_part, of a table of cases of which most take the command the same way;
+        or as `./dev test` says (sanitized_share). always: but all whose name contains this, for cases of hostile input."""
         wanted = [t for t in self.tests if all(word in t[0] for word in sys.argv[1:])]
         if needs_command and SANITIZERS != "none" and not sys.argv[1:]:
-            wanted = [t for t in wanted if zlib.crc32(t[0].encode()) % sanitized_part == 0] or wanted[:1]
+            wanted = sanitized_share(wanted, sanitized_part, always)
         if needs_command and not HEAPWISE.exists():
             print(f"1..0 # SKIP {HEAPWISE.name} is not built")
+            sys.exit(0)
+        if self.tests and not wanted and not sys.argv[1:]:
+            print(f"1..0 # SKIP none of {len(self.tests)} cases is in this run's share of those with sanitizers")
             sys.exit(0)
         no_core_dumps()
         reports = SanitizerReports() if needs_command and SANITIZERS != "none" else None

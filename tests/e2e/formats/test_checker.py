@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The judge of test_truth.py, judged: each of its checks accepts what is so and refuses what is not."""
+"""The judge of test_truth.py, judged: each of its checks accepts what is so and refuses what is not. And what is run of
+tests with sanitizers."""
 
 import copy
+import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
+import hw
 import truth
 
 
@@ -172,6 +175,30 @@ def verdicts():
     yield "an output", True, truth.parse("text\n# expect: totals threads=1\n# end\n")[1]
     yield "an output cut short", False, truth.parse("# expect: totals threads=1\n")[1]
     yield "a broken promise", False, truth.parse("# broken: errno\n# end\n")[1]
+    yield from shares()
+
+
+def shares():
+    """Six turns run each case once, those that always run each time; without turns a table has a case at least."""
+    cases = [(f"case {n}", None) for n in range(300)] + [("hostile input", None)]
+    kept = {name: os.environ.pop(name, None) for name in ("HW_SANITIZED_PART", "HW_SANITIZED_TURN")}
+    whole, few = hw.sanitized_share(cases, 1, None), [len(hw.sanitized_share(cases[n:n + 1], 3, None)) for n in range(9)]
+    third = len(hw.sanitized_share(cases, 3, None))
+    os.environ["HW_SANITIZED_PART"] = "6"
+    turns = []
+    for turn in range(6):
+        os.environ["HW_SANITIZED_TURN"] = str(turn)
+        turns.append(hw.sanitized_share(cases, 3, "hostile"))
+    once = sorted(case for turn in turns for case in turn if "hostile" not in case[0])
+    for name, value in kept.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
+    yield "all cases where no share is asked for", True, [] if whole == cases else whole
+    yield "a third of a table, a case at least", True, [] if 70 < third < 130 and few == [1] * 9 else (third, few)
+    yield "six turns with each case once", True, [] if once == sorted(cases[:-1]) else once
+    yield "shares of about a sixth", True, [] if all(25 < len(turn) < 80 for turn in turns) else [*map(len, turns)]
+    yield "hostile input each time", True, [] if all(turn.count(cases[-1]) == 1 for turn in turns) else turns
 
 
 def main():
