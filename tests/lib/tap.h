@@ -43,9 +43,10 @@
 #define TAP_SANITIZED 0
 #endif
 
-/* Of so many like cases those that are tried: with a sanitizer, which takes up to ten times as
- * long, a quarter. */
-#define TAP_SOME(count) (TAP_SANITIZED ? (count) / 4 : (count))
+/* Of so many like cases those that are tried: all where tests may take long (`./dev test long`, or
+ * by name), else half; with a sanitizer, which takes up to ten times as long, a quarter of these.
+ */
+#define TAP_SOME(count) ((count) / ((TAP_SANITIZED ? 4 : 1) * (getenv("HW_TEST_LONG") ? 1 : 2)))
 /* How far it is from one of like cases, which stand side by side, to the next one tried: odd, so
  * that each bit of bytes comes up. */
 #define TAP_STRIDE (TAP_SANITIZED ? 5 : 1)

@@ -238,6 +238,12 @@ static void ends(bool good)
 #define HAMMERS 8
 #define HAMMER_BLOCKS 200
 
+/* How often what goes wrong by chance is done: less often where tests should not take long. */
+static int rounds(int many)
+{
+	return getenv("HW_TEST_LONG") ? many : many / 3;
+}
+
 struct hammer_block {
 	unsigned char *p;
 	size_t bytes;
@@ -257,7 +263,7 @@ static void *hammer_heap(void *argument)
 	unsigned seed = (unsigned)(uintptr_t)argument;
 	struct hammer_block blocks[HAMMER_BLOCKS] = {{0}};
 	size_t wrong = 0;
-	for (int i = 0; i < 20000; i++) {
+	for (int i = rounds(20000); i > 0; i--) {
 		struct hammer_block *b = &blocks[rand_r(&seed) % HAMMER_BLOCKS];
 		wrong += !is_whole(b);
 		size_t bytes = (size_t)rand_r(&seed) % (rand_r(&seed) % 50 ? 300 : 20000);
@@ -335,7 +341,7 @@ static void *allocate_on(void *argument)
 static void *fork_on(void *argument)
 {
 	size_t wrong = 0;
-	for (int i = 0; i < 25; i++) {
+	for (int i = rounds(25); i > 0; i--) {
 		pid_t child = fork();
 		if (!child) {
 			for (int n = 0; n < 1000; n++)

@@ -108,7 +108,7 @@ static void tell_story(struct write_queue *queue, uint64_t seed, struct copy ret
 
 static void compare_stories(size_t least)
 {
-	for (uint64_t seed = 1; seed <= TAP_SOME(8); seed++) {
+	for (uint64_t seed = 1; seed <= TAP_SOME(8u); seed++) {
 		struct write_queue *queue = write_queue_create(least);
 		struct copy queued[WRITERS], alone[WRITERS];
 		CHECK(queue);
