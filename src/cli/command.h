@@ -83,5 +83,6 @@ extern const struct command command_serve;
 extern const struct command command_timeline;
 extern const struct command command_tree;
 extern const struct command command_version;
+extern const struct command command_watch;
 
 #endif

@@ -46,7 +46,7 @@ def libraries_missing(folder):
     packed.write_bytes(subprocess.run(["gzip", "-c"], input=b"\x7fELF" + bytes(5000), stdout=subprocess.PIPE, check=True).stdout)
     xml = folder / "x.xml"
     xml.write_text('<?xml version="1.0"?>\n<valgrindoutput>\n</valgrindoutput>\n')
-    for name in ("libarchive.so.13", "libcurl.so.4", "libpcre2-8.so.0", "libexpat.so.1", "libedit.so.2", "libmicrohttpd.so.12"):
+    for name in ("libarchive.so.13", "libcurl.so.4", "libpcre2-8.so.0", "libexpat.so.1", "libedit.so.2", "libmicrohttpd.so.12", "libbpf.so.1"):
         (folder / name).write_bytes(b"no library")
     without = hw.clean_environment(LD_LIBRARY_PATH=folder)
     for package, *command in (("libarchive13", "bundle", "-o", folder / "y.tar", path), ("libarchive13", "report", bundle),

@@ -46,6 +46,7 @@ static const struct optional_library {
 } optional_libraries[] = {
 	{"libarchive", "libarchive.so.13", "archive_version_string", "bundles, packed cores"},
 	{"libcurl", "libcurl.so.4", "curl_version", "files by URL, debuginfod"},
+	{"libbpf", "libbpf.so.1", "libbpf_version_string", "watch"},
 	{"libmicrohttpd", "libmicrohttpd.so.12", "MHD_get_version", "serve"},
 	{"libpcre2-8", "libpcre2-8.so.0", NULL, "regular expressions"},
 	{"libexpat", "libexpat.so.1", "XML_ExpatVersion", "XML of Valgrind"},

@@ -191,7 +191,7 @@ def version(folder):
     said = hw.ask("version", "--verbose")
     hw.need(said.startswith(short) and short.count("\n") == 1, said)
     facts = dict(re.findall(r"(?m)^(\S[^ ]*(?: \S+)?) +(.+)$", said))
-    for name in ("commit", "build", "compiler", "glibc", "libraries", "libarchive", "libcurl", "libpcre2-8", "libexpat", "libedit", "libmicrohttpd",
+    for name in ("commit", "build", "compiler", "glibc", "libraries", "libarchive", "libcurl", "libpcre2-8", "libexpat", "libedit", "libmicrohttpd", "libbpf",
                  "graphviz", "command", "runtime", "lsan", "jemalloc", "mtrace", "debug files", "debuginfod", "names kept", "kernel"):
         hw.need(facts.get(name), f"no {name}: {said}")
     hw.need(facts["command"] == str(hw.HEAPWISE), facts["command"])

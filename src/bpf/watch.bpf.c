@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel's side of `heapwise watch`: programs that run when a probed function is called and
+ * when it returns.
+ *
+ *	call    ──▶ on_call()    keeps the arguments in the thread's state; takes freed blocks out
+ *	return  ──▶ on_return()  walks the stack, counts at the site, enters the block
+ *
+ * A block that is resized is taken out at the call, before anybody else can get its address, and is
+ * put back if the call fails. A call inside another one (mmap in malloc) is the allocator's own
+ * affair. A call that was left by longjmp() is known by the stack pointer: no call inside it can
+ * have a higher one.
+ *
+ * Stacks are walked by the rows that the command made of .eh_frame (watch_maps.h). Nothing here
+ * needs the kernel's types: only registers are read (struct pt_regs, x86-64).
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/watch_maps.h"
+
+/* struct pt_regs as the kernel hands it to programs (arch/x86/include/asm/ptrace.h). */
+struct registers {
+	__u64 r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax,
+		rip, cs, flags, rsp, ss;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct watch_config);
+} config SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} table SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct watch_row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64);
+	__type(value, struct watch_block);
+} blocks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64);
+	__type(value, struct watch_site);
+} sites SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, struct watch_thread);
+} threads SEC(".maps");
+
+/* A value that new threads begin with: it is too large for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct watch_thread);
+} blank SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __s64);
+} countdown SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WATCH_LOGS);
+	__type(key, __u32);
+	__type(value, __u32);
+} logs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WATCH_WEIGHTS);
+	__type(key, __u32);
+	__type(value, __u32);
+} weights SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WATCH_COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} events SEC(".maps");
+
+static __always_inline void count_one(__u32 which)
+{
+	__u64 *value = bpf_map_lookup_elem(&counts, &which);
+	if (value)
+		__sync_fetch_and_add(value, 1);
+}
+
+static __always_inline struct watch_config *config_get(void)
+{
+	__u32 zero = 0;
+	return bpf_map_lookup_elem(&config, &zero);
+}
+
+static __always_inline void event_emit(
+	__u32 kind, __u64 address, __u64 size, __u64 site, __u64 old_address, __u64 old_size)
+{
+	struct watch_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	if (!event) {
+		count_one(WATCH_COUNT_EVENTS_LOST);
+		return;
+	}
+	event->kind = kind;
+	event->thread = (__u32)bpf_get_current_pid_tgid();
+	event->time_ns = bpf_ktime_get_ns();
+	event->address = address;
+	event->size = size;
+	event->site = site;
+	event->old_address = old_address;
+	event->old_size = old_size;
+	/* The command looks by itself, often enough. */
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+/* Walking. */
+
+struct walk {
+	__u64 pc, rsp, rbp;
+	__u64 hash;
+	__u32 first, count; /* of the rows */
+	__u32 is_exact;     /* pc is the next instruction, not one after a call */
+	__u32 flags, frames;
+	struct watch_site *site;
+};
+
+/* 64 bits of a 128-bit product would be better; this is three instructions. */
+static __always_inline __u64 hash_mix(__u64 hash, __u64 word)
+{
+	hash ^= word;
+	hash *= 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/*
+ * The last row that begins at or before pc: the length is halved a fixed number of times, and no
+ * branch depends on data, so that the verifier sees one path.
+ */
+static __always_inline struct watch_row *row_find(__u32 first, __u32 count, __u64 pc)
+{
+	struct watch_row *row;
+	__u32 base = first;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < WATCH_SEARCH_STEPS; i++) {
+		__u32 half = count >> 1, middle = base + half;
+		row = bpf_map_lookup_elem(&rows, &middle);
+		if (!row)
+			return 0;
+		/* All ones if the row begins after pc. Addresses of programs are below 2^63. */
+		__u64 after = (__u64)((__s64)(pc - row->pc) >> 63);
+		asm volatile("" : "+r"(after));
+		base += half & ~(__u32)after;
+		count -= half;
+	}
+	row = bpf_map_lookup_elem(&rows, &base);
+	return row && row->pc <= pc ? row : 0;
+}
+
+static __always_inline int word_read(__u64 address, __u64 *ret)
+{
+	return bpf_probe_read_user(ret, sizeof(*ret), (const void *)address) == 0;
+}
+
+/* Offsets of rbp, rsp and rip in the ucontext of a signal frame (AMD64 Linux). */
+#define UCONTEXT_RBP 120
+#define UCONTEXT_RSP 160
+#define UCONTEXT_RIP 168
+
+static __always_inline int step_signal(struct walk *walk)
+{
+	__u64 at = walk->rsp, rbp, rsp, rip;
+	if (!word_read(at + UCONTEXT_RBP, &rbp) || !word_read(at + UCONTEXT_RSP, &rsp) ||
+		!word_read(at + UCONTEXT_RIP, &rip))
+		return 0;
+	walk->rbp = rbp;
+	walk->rsp = rsp;
+	walk->pc = rip;
+	walk->is_exact = 1;
+	return 1;
+}
+
+/* Over code without unwind tables (compiled at run time), by frame pointer. */
+static __always_inline int step_guess(struct walk *walk)
+{
+	__u64 pair[2];
+	if (walk->rbp < walk->rsp || walk->rbp - walk->rsp > (1u << 20) || walk->rbp & 7)
+		return 0;
+	if (bpf_probe_read_user(pair, sizeof(pair), (const void *)walk->rbp))
+		return 0;
+	walk->flags |= WATCH_GUESSED;
+	walk->rsp = walk->rbp + 16;
+	walk->rbp = pair[0];
+	walk->pc = pair[1];
+	walk->is_exact = 0;
+	return 1;
+}
+
+static __always_inline int step_by_row(struct walk *walk, const struct watch_row *row)
+{
+	__u64 pair[2], cfa, saved = walk->rbp;
+	__u32 kind = row->cfa, rbp = row->rbp;
+	__s64 rbp_offset = row->rbp_offset;
+	cfa = (kind == WATCH_ROW_RSP ? walk->rsp : walk->rbp) + (__u64)(__s64)row->cfa_offset;
+	if (kind == WATCH_ROW_RBP_DEREF && !word_read(cfa, &cfa))
+		return 0;
+	/* The stack grows downwards. */
+	if (cfa <= walk->rsp)
+		return 0;
+	if (rbp == WATCH_RBP_AT_CFA && rbp_offset == -16) {
+		if (bpf_probe_read_user(pair, sizeof(pair), (const void *)(cfa - 16)))
+			return 0;
+		saved = pair[0];
+	} else {
+		if (!word_read(cfa - 8, &pair[1]))
+			return 0;
+		__u64 base = rbp == WATCH_RBP_AT_CFA ? cfa : walk->rbp;
+		if (rbp != WATCH_RBP_SAME && !word_read(base + (__u64)rbp_offset, &saved))
+			return 0;
+	}
+	walk->rbp = saved;
+	walk->rsp = cfa;
+	walk->pc = pair[1];
+	walk->is_exact = 0;
+	return 1;
+}
+
+/* One frame; returns 1 to end the walk. */
+static long walk_step(__u32 index, void *context)
+{
+	struct walk *walk = context;
+	struct watch_site *site = walk->site;
+	__u64 pc = walk->pc;
+	if (index >= WATCH_FRAMES_MOST || !site) {
+		walk->flags |= WATCH_CUT;
+		return 1;
+	}
+	/* The compiler knows that it is below that, the verifier would not. */
+	__u64 at = index;
+	asm volatile("%0 &= %1" : "+r"(at) : "i"(WATCH_FRAMES_MOST));
+	site->pcs[at] = pc;
+	walk->frames = index + 1;
+	walk->hash = hash_mix(walk->hash, pc);
+	const struct watch_row *row = row_find(walk->first, walk->count, pc - !walk->is_exact);
+	__u32 kind = row ? row->cfa : WATCH_ROW_NONE;
+	if (kind == WATCH_ROW_END)
+		return 1;
+	int goes_on;
+	if (kind == WATCH_ROW_NONE)
+		goes_on = step_guess(walk);
+	else if (kind == WATCH_ROW_SIGNAL)
+		goes_on = step_signal(walk);
+	else if (kind == WATCH_ROW_UNKNOWN || !row)
+		goes_on = 0;
+	else
+		goes_on = step_by_row(walk, row);
+	if (!goes_on) {
+		walk->flags |= WATCH_INCOMPLETE;
+		return 1;
+	}
+	return walk->pc == 0;
+}
+
+/* Walks the stack from after the call into the thread's site, and returns the key of that. */
+static __always_inline __u64 stack_walk(
+	struct registers *regs, struct watch_thread *thread, __u32 function)
+{
+	__u32 zero = 0;
+	__u64 *in_force = bpf_map_lookup_elem(&table, &zero);
+	if (!in_force)
+		return 1;
+	/* Always 0, which the verifier does not know: it need not tell the first step from others.
+	 */
+	__u32 none = thread->site.reserved;
+	struct walk walk = {.pc = regs->rip,
+		.rsp = regs->rsp,
+		.rbp = regs->rbp,
+		.hash = hash_mix(0, function + 1), /* mixed before an address is added to it */
+		.first = (__u32)(*in_force >> 32),
+		.count = (__u32)*in_force,
+		.is_exact = none,
+		.flags = none,
+		.frames = none,
+		.site = &thread->site};
+	bpf_loop(WATCH_FRAMES_MOST + 1, walk_step, &walk, 0);
+	thread->site.function = function;
+	thread->site.flags = walk.flags;
+	thread->site.frames = walk.frames;
+	return hash_mix(walk.hash, walk.flags) | 1; /* 0 is the site of those without room */
+}
+
+/* Returns the site of that key, which is made if there is none, and changes *key if there is no
+ * room for it. */
+static __always_inline struct watch_site *site_get(__u64 *key, struct watch_thread *thread)
+{
+	struct watch_site *site = bpf_map_lookup_elem(&sites, key);
+	if (site)
+		return site;
+	bpf_map_update_elem(&sites, key, &thread->site, BPF_NOEXIST);
+	site = bpf_map_lookup_elem(&sites, key);
+	if (site)
+		return site;
+	count_one(WATCH_COUNT_SITES_FULL);
+	*key = 0;
+	return bpf_map_lookup_elem(&sites, key);
+}
+
+/* Weights. */
+
+/* 1 / (1 - exp(-(size + 1) / mean)), the blocks that a sample stands for, in WATCH_WEIGHT_ONE. */
+static __always_inline __u64 block_weight(const struct watch_config *settings, __u64 size)
+{
+	__u64 mean = settings->mean_bytes, units = size + 1;
+	if (settings->sampling == WATCH_EVERY)
+		return (__u64)settings->every << WATCH_WEIGHT_BITS;
+	if (settings->sampling != WATCH_BY_BYTES || !mean)
+		return WATCH_WEIGHT_ONE;
+	if (units < mean) {
+		/* 1 / x + 1 / 2 + x / 12, of which the error below 1 is 0.1 %. */
+		__u64 ratio = (units << WATCH_WEIGHT_BITS) / mean;
+		return (mean << WATCH_WEIGHT_BITS) / units + (WATCH_WEIGHT_ONE >> 1) + ratio / 12;
+	}
+	if (units >= mean * (WATCH_WEIGHTS / WATCH_WEIGHT_STEP))
+		return WATCH_WEIGHT_ONE;
+	__u32 index = (__u32)(units * WATCH_WEIGHT_STEP / mean);
+	__u32 *weight = bpf_map_lookup_elem(&weights, &index);
+	return weight ? *weight : WATCH_WEIGHT_ONE;
+}
+
+static __always_inline __u64 weigh_bytes(__u64 size, __u64 weight)
+{
+	/* In two parts, so that sizes up to 2^47 do not overflow. */
+	return size * (weight >> WATCH_WEIGHT_BITS) +
+	       ((size >> 16) * (weight & 0xffff) +
+		       ((size & 0xffff) * (weight & 0xffff) >> WATCH_WEIGHT_BITS));
+}
+
+static __always_inline int is_wanted(const struct watch_config *settings, __u64 size)
+{
+	__u32 zero = 0;
+	if (size < settings->min_size || size > settings->max_size)
+		return 0;
+	if (settings->sampling == WATCH_ALL)
+		return 1;
+	__s64 *left = bpf_map_lookup_elem(&countdown, &zero);
+	if (!left)
+		return 0;
+	__s64 units = settings->sampling == WATCH_EVERY ? 1 : (__s64)(size + 1);
+	*left -= units;
+	if (*left > 0)
+		return 0;
+	if (settings->sampling == WATCH_EVERY) {
+		*left = settings->every;
+		return 1;
+	}
+	__u32 index = bpf_get_prandom_u32() & (WATCH_LOGS - 1);
+	__u32 *log = bpf_map_lookup_elem(&logs, &index);
+	*left = (__s64)((settings->mean_bytes * (log ? *log : 65536)) >> 16) + 1;
+	return 1;
+}
+
+/* Blocks. */
+
+static __always_inline void site_free(
+	const struct watch_config *settings, const struct watch_block *block)
+{
+	__u64 key = block->site;
+	struct watch_site *site = bpf_map_lookup_elem(&sites, &key);
+	if (!site)
+		return;
+	__u64 weight = block_weight(settings, block->size);
+	__sync_fetch_and_add(&site->frees, 1);
+	__sync_fetch_and_add(&site->freed_bytes, weigh_bytes(block->size, weight));
+	if (weight != WATCH_WEIGHT_ONE || settings->sampling != WATCH_ALL)
+		__sync_fetch_and_add(&site->freed_weight, weight);
+}
+
+/* Takes a block out, if it is known. Returns whether it was. */
+static __always_inline int block_take(__u64 address, struct watch_block *ret)
+{
+	struct watch_block *block = bpf_map_lookup_elem(&blocks, &address);
+	if (!block)
+		return 0;
+	*ret = *block;
+	return bpf_map_delete_elem(&blocks, &address) == 0;
+}
+
+static __always_inline void block_enter(struct registers *regs, struct watch_config *settings,
+	struct watch_thread *thread, __u64 address)
+{
+	__u64 key = stack_walk(regs, thread, (__u32)(thread->cookie >> 8));
+	struct watch_site *site = site_get(&key, thread);
+	struct watch_block block = {thread->size, key, bpf_ktime_get_ns()}, before;
+	__u64 weight = block_weight(settings, block.size);
+	if (block_take(address, &before)) {
+		count_one(WATCH_COUNT_REPLACED);
+		site_free(settings, &before);
+	}
+	if (bpf_map_update_elem(&blocks, &address, &block, BPF_ANY)) {
+		count_one(WATCH_COUNT_BLOCKS_FULL);
+		return;
+	}
+	if (site) {
+		__sync_fetch_and_add(&site->allocs, 1);
+		__sync_fetch_and_add(&site->alloc_bytes, weigh_bytes(block.size, weight));
+		if (settings->sampling != WATCH_ALL)
+			__sync_fetch_and_add(&site->alloc_weight, weight);
+	}
+	if (settings->emits_all)
+		event_emit(WATCH_EVENT_ALLOC, address, block.size, key, 0, 0);
+}
+
+/* Calls. */
+
+static __always_inline struct watch_thread *thread_get(void)
+{
+	__u32 number = (__u32)bpf_get_current_pid_tgid(), zero = 0;
+	struct watch_thread *thread = bpf_map_lookup_elem(&threads, &number);
+	if (thread)
+		return thread;
+	void *initial = bpf_map_lookup_elem(&blank, &zero);
+	if (initial)
+		bpf_map_update_elem(&threads, &number, initial, BPF_NOEXIST);
+	thread = bpf_map_lookup_elem(&threads, &number);
+	if (!thread)
+		count_one(WATCH_COUNT_THREADS_FULL);
+	return thread;
+}
+
+/* A call inside another one is the allocator's own. */
+static __always_inline int is_inside(const struct watch_thread *thread, __u64 stack_pointer)
+{
+	return thread && thread->stack_pointer > stack_pointer;
+}
+
+static __always_inline struct watch_thread *thread_find(void)
+{
+	__u32 number = (__u32)bpf_get_current_pid_tgid();
+	return bpf_map_lookup_elem(&threads, &number);
+}
+
+static __always_inline int call_free(
+	struct registers *regs, const struct watch_config *settings, __u64 address)
+{
+	struct watch_block block;
+	if (!address || is_inside(thread_find(), regs->rsp))
+		return 0;
+	if (!block_take(address, &block)) {
+		if (settings->sampling == WATCH_ALL)
+			count_one(WATCH_COUNT_UNKNOWN);
+		return 0;
+	}
+	site_free(settings, &block);
+	if (settings->emits_all)
+		event_emit(WATCH_EVENT_FREE, address, block.size, block.site, 0, 0);
+	return 0;
+}
+
+static __always_inline __u64 multiply_sizes(__u64 a, __u64 b)
+{
+	return a && b > (~0ull >> 1) / a ? ~0ull >> 1 : a * b;
+}
+
+#define MAP_ANONYMOUS 0x20
+#define MAP_STACK 0x20000
+
+/* Returns whether the return is wanted. */
+static __always_inline int on_call(struct registers *regs, __u64 cookie)
+{
+	__u32 shape = (__u32)cookie & 0xff;
+	__u64 size = 0, argument = 0, old_address = 0;
+	struct watch_config *settings = config_get();
+	if (!settings)
+		return 0;
+	switch (shape) {
+	case WATCH_SIZE:
+		size = regs->rdi;
+		break;
+	case WATCH_COUNT_SIZE:
+		size = multiply_sizes(regs->rdi, regs->rsi);
+		break;
+	case WATCH_ALIGN_SIZE:
+		size = regs->rsi;
+		break;
+	case WATCH_MEMALIGN_TO:
+		size = regs->rdx;
+		argument = regs->rdi;
+		break;
+	case WATCH_RESIZE:
+	case WATCH_RESIZE_STRICT:
+		size = regs->rsi;
+		old_address = regs->rdi;
+		break;
+	case WATCH_RESIZE_COUNT:
+		size = multiply_sizes(regs->rsi, regs->rdx);
+		old_address = regs->rdi;
+		break;
+	case WATCH_FREE:
+		return call_free(regs, settings, regs->rdi);
+	case WATCH_MAP:
+		/* Threads' stacks are libc's, and files are no heap. */
+		if (!(regs->rcx & MAP_ANONYMOUS) || regs->rcx & MAP_STACK)
+			return 0;
+		size = regs->rsi;
+		break;
+	case WATCH_UNMAP:
+		if (!is_inside(thread_find(), regs->rsp))
+			event_emit(WATCH_EVENT_UNMAP, regs->rdi, regs->rsi, 0, 0, 0);
+		return 0;
+	case WATCH_REMAP:
+		old_address = regs->rdi;
+		argument = regs->rsi;
+		size = regs->rdx;
+		break;
+	default:
+		return 0;
+	}
+	int is_mapping = shape == WATCH_MAP || shape == WATCH_REMAP;
+	struct watch_block old;
+	int wanted = is_mapping;
+	int has_old = 0;
+	/* Most calls end here when there are samples: what is inside another call may use up bytes
+	 * of the distance, which has no memory. */
+	if (!is_mapping)
+		wanted = is_wanted(settings, size);
+	if (!wanted && !old_address)
+		return 0;
+	struct watch_thread *thread = thread_find();
+	if (is_inside(thread, regs->rsp))
+		return 0;
+	if (!is_mapping)
+		has_old = old_address && block_take(old_address, &old);
+	if (!wanted && !has_old)
+		return 0;
+	if (!thread)
+		thread = thread_get();
+	if (!thread) {
+		if (has_old) /* its free is seen, the new block is lost */
+			site_free(settings, &old);
+		return 0;
+	}
+	thread->stack_pointer = regs->rsp;
+	thread->cookie = cookie;
+	thread->size = size;
+	thread->argument = argument;
+	thread->old_address = old_address;
+	thread->has_old = has_old;
+	thread->is_wanted = wanted;
+	if (has_old)
+		thread->old = old;
+	return 1;
+}
+
+static __always_inline void return_mapping(
+	struct registers *regs, struct watch_thread *thread, __u32 shape, __u64 address)
+{
+	if (address > -4096ull)
+		return;
+	__u64 key = stack_walk(regs, thread, (__u32)(thread->cookie >> 8));
+	(void)site_get(&key, thread);
+	if (shape == WATCH_MAP)
+		event_emit(WATCH_EVENT_MAP, address, thread->size, key, 0, 0);
+	else
+		event_emit(WATCH_EVENT_REMAP, address, thread->size, key, thread->old_address,
+			thread->argument);
+}
+
+static __always_inline void return_resized(
+	struct watch_config *settings, struct watch_thread *thread, __u32 shape, __u64 address)
+{
+	__u64 old_address = thread->old_address;
+	int has_failed = !address && (thread->size || shape == WATCH_RESIZE_STRICT);
+	thread->has_old = 0;
+	if (has_failed) {
+		bpf_map_update_elem(&blocks, &old_address, &thread->old, BPF_NOEXIST);
+		return;
+	}
+	site_free(settings, &thread->old);
+	if (settings->emits_all)
+		event_emit(WATCH_EVENT_FREE, old_address, thread->old.size, thread->old.site, 0, 0);
+}
+
+static __always_inline void on_return(struct registers *regs, __u64 cookie)
+{
+	struct watch_config *settings = config_get();
+	struct watch_thread *thread = thread_find();
+	__u32 shape = (__u32)cookie & 0xff;
+	__u64 address = regs->rax;
+	/* The return that belongs to the call: rsp is one word above. */
+	if (!settings || !thread || thread->stack_pointer + 8 != regs->rsp ||
+		thread->cookie != cookie)
+		return;
+	thread->stack_pointer = 0;
+	if (shape == WATCH_MAP || shape == WATCH_REMAP) {
+		return_mapping(regs, thread, shape, address);
+		return;
+	}
+	if (shape == WATCH_MEMALIGN_TO) {
+		if (address || !word_read(thread->argument, &address))
+			address = 0;
+	}
+	if (thread->has_old)
+		return_resized(settings, thread, shape, address);
+	if (!thread->is_wanted)
+		return;
+	if (address)
+		block_enter(regs, settings, thread, address);
+	else if (thread->size)
+		count_one(WATCH_COUNT_FAILED);
+}
+
+/* Call and return in one (Linux 6.13): where the probe is, it is a call. Returns 1 if the return
+ * is not wanted. */
+SEC("kprobe")
+int watch_session(struct registers *regs)
+{
+	__u64 cookie = bpf_get_attach_cookie(regs);
+	if (bpf_get_func_ip(regs) == regs->rip)
+		return !on_call(regs, cookie);
+	on_return(regs, cookie);
+	return 0;
+}
+
+SEC("kprobe")
+int watch_call(struct registers *regs)
+{
+	on_call(regs, bpf_get_attach_cookie(regs));
+	return 0;
+}
+
+SEC("kprobe")
+int watch_return(struct registers *regs)
+{
+	on_return(regs, bpf_get_attach_cookie(regs));
+	return 0;
+}
+
+char watch_license[] SEC("license") = "GPL";

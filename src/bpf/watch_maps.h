@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the programs in the kernel (watch.bpf.c) and the command share: keys and values of their
+ * maps, and what the cookie of a probe says. Both sides are of one build.
+ */
+#ifndef BPF_WATCH_MAPS_H
+#define BPF_WATCH_MAPS_H
+
+#include <linux/types.h>
+
+/* What a probed function does with its arguments. */
+enum watch_shape {
+	WATCH_SIZE,          /* f(size) */
+	WATCH_COUNT_SIZE,    /* f(count, size) */
+	WATCH_ALIGN_SIZE,    /* f(alignment, size) */
+	WATCH_MEMALIGN_TO,   /* f(where to, alignment, size), returns 0 on success */
+	WATCH_RESIZE,        /* f(block, size) */
+	WATCH_RESIZE_COUNT,  /* f(block, count, size) */
+	WATCH_RESIZE_STRICT, /* as WATCH_RESIZE, but size 0 is no free (rallocx) */
+	WATCH_FREE,          /* f(block, …) */
+	WATCH_MAP,           /* mmap */
+	WATCH_UNMAP,         /* munmap */
+	WATCH_REMAP,         /* mremap */
+	WATCH_SHAPES,
+};
+
+/* The cookie of a probe: its shape, and above it the number of the function's name. */
+#define WATCH_COOKIE(shape, function) ((__u64)(shape) | (__u64)(function) << 8)
+
+/* Frames of a stack that are kept, the innermost ones. */
+#define WATCH_FRAMES_MOST 127
+/* Steps of a binary search: there are at most 2^this rows. */
+#define WATCH_SEARCH_STEPS 21
+
+enum watch_site_flags {
+	WATCH_INCOMPLETE = 1, /* the walk ended before the outermost frame */
+	WATCH_CUT = 2,        /* there are more frames than are kept */
+	WATCH_GUESSED = 4,    /* some step was by frame pointer, in code without unwind tables */
+	WATCH_OVERFLOW = 8,   /* stands for all sites that found no room */
+};
+
+/* A stack and a function, with what was allocated there. Never removed. */
+struct watch_site {
+	__u64 allocs, frees;              /* of blocks that were seen (all, or samples) */
+	__u64 alloc_bytes, freed_bytes;   /* estimated, if sampled */
+	__u64 alloc_weight, freed_weight; /* estimated blocks, in 1 / WATCH_WEIGHT_ONE; 0: exact */
+	__u32 function, flags, frames;
+	__u32 reserved;
+	__u64 pcs[WATCH_FRAMES_MOST + 1]; /* innermost first; return addresses */
+};
+
+#define WATCH_WEIGHT_BITS 16
+#define WATCH_WEIGHT_ONE (1ull << WATCH_WEIGHT_BITS)
+
+/* A live block. The key is its address. */
+struct watch_block {
+	__u64 size, site, time_ns;
+};
+
+/* A thread; only its own probes use it. The key is its number. */
+struct watch_thread {
+	__u64 stack_pointer; /* at the call that is under way; 0: none is */
+	__u64 size, argument;
+	__u64 cookie;
+	__u64 old_address; /* that is resized; it is not in the map of blocks meanwhile */
+	struct watch_block old;
+	__u32 has_old, is_wanted;
+	struct watch_site site; /* where stacks are walked into */
+};
+
+enum watch_row_cfa {
+	WATCH_ROW_NONE,      /* no unwind information here */
+	WATCH_ROW_RSP,       /* the caller's stack pointer is rsp + offset */
+	WATCH_ROW_RBP,       /* rbp + offset */
+	WATCH_ROW_RBP_DEREF, /* the word at rbp + offset */
+	WATCH_ROW_SIGNAL,    /* a handler returns here: all registers are in the ucontext at rsp */
+	WATCH_ROW_END,       /* the outermost frame */
+	WATCH_ROW_UNKNOWN,   /* unwind information that a row can't say */
+};
+
+enum watch_row_rbp {
+	WATCH_RBP_SAME,
+	WATCH_RBP_AT_CFA, /* saved at CFA + offset */
+	WATCH_RBP_AT_RBP, /* saved at rbp + offset */
+};
+
+/* How to step over frames whose code is from `pc` to the next row's. The return address is at
+ * CFA - 8. */
+struct watch_row {
+	__u64 pc;
+	__s32 cfa_offset;
+	__s16 rbp_offset;
+	__u8 cfa, rbp;
+};
+_Static_assert(sizeof(struct watch_row) == 16, "four to a cache line");
+
+/* Which rows are in force: written in one piece. */
+#define WATCH_TABLE(first, count) ((__u64)(first) << 32 | (__u64)(count))
+
+enum watch_sampling {
+	WATCH_ALL,
+	WATCH_BY_BYTES, /* after an exponential distance of mean_bytes */
+	WATCH_EVERY,    /* each `every`-th allocation */
+};
+
+struct watch_config {
+	__u64 mean_bytes;
+	__u64 min_size, max_size; /* of blocks that count, both inclusive */
+	__u32 sampling, every;
+	__u32 emits_all; /* each allocation and free is an event */
+	__u32 has_session;
+};
+
+/* The distances that are drawn from: -ln of a number between 0 and 1, in 1 / 65536. */
+#define WATCH_LOGS 4096
+/* Weights of blocks of (size + 1) / mean_bytes = index / 64. */
+#define WATCH_WEIGHTS 1024
+#define WATCH_WEIGHT_STEP 64
+
+enum watch_count {
+	WATCH_COUNT_BLOCKS_FULL,  /* allocations that found no room in the map of blocks */
+	WATCH_COUNT_SITES_FULL,   /* allocations whose site found none */
+	WATCH_COUNT_THREADS_FULL, /* calls by threads that found none */
+	WATCH_COUNT_EVENTS_LOST,  /* events that found none in the ring */
+	WATCH_COUNT_FAILED,       /* allocations that failed */
+	WATCH_COUNT_UNKNOWN,      /* frees of blocks that are not in the map */
+	WATCH_COUNT_REPLACED,     /* blocks whose free was not seen: the address came again */
+	WATCH_COUNTS,
+};
+
+enum watch_event_kind {
+	WATCH_EVENT_MAP,
+	WATCH_EVENT_UNMAP,
+	WATCH_EVENT_REMAP,
+	WATCH_EVENT_ALLOC,
+	WATCH_EVENT_FREE,
+};
+
+struct watch_event {
+	__u32 kind, thread;
+	__u64 time_ns, address, size;
+	__u64 site;                  /* of maps, remaps and allocations */
+	__u64 old_address, old_size; /* of remaps */
+};
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Watches the allocations of a process from the kernel, by eBPF programs at the functions of its
+ * allocator: nothing is written to the process, and it is never stopped. What it had allocated
+ * before is not known. docs/watch.md; docs/decisions/0041-watch.md.
+ */
+#ifndef CAPTURE_WATCH_H
+#define CAPTURE_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+/* Bytes between samples, if not all allocations are followed. */
+#define WATCH_MEAN_BYTES (512u << 10)
+
+/* An allocation or a free, as it happened. */
+struct watch_news {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t address, size;
+	uint32_t thread; /* its number in the kernel's own PID namespace */
+	bool is_free;
+};
+
+struct watch_options {
+	pid_t pid;
+	uint64_t mean_bytes;         /* sample by bytes, this far apart on average; 0: no */
+	uint32_t every;              /* or each N-th allocation; 0 or 1: all */
+	uint64_t min_size, max_size; /* blocks outside are not followed; max_size 0: no limit */
+	const char *object; /* only functions of this file (its name, with or without lib and
+			       .so); NULL: of every file that defines malloc or mmap */
+	/* Or NULL: called for each allocation and free, by watch_poll(). */
+	void (*on_event)(void *context, const struct watch_news *news);
+	void *context;
+};
+
+/* A file that the process has, or had, mapped. */
+struct watch_module {
+	char *path;      /* as the process calls it */
+	char *open_path; /* where it can be opened; NULL: at `path` */
+	uint64_t start, end, bias;
+	uint8_t build_id[32];
+	size_t build_id_len;
+	bool is_gone;
+	size_t file; /* private */
+};
+DEFINE_VEC(watch_modules, struct watch_module)
+
+/* A stack at which a function was called that allocates. */
+struct watch_stack {
+	const uint64_t *frames; /* return addresses, innermost first */
+	unsigned frame_count;
+	const char *function; /* "malloc"; NULL: of all stacks that found no room */
+	bool is_incomplete;   /* the outermost frames are missing: not unwound, or more than fit */
+	bool is_guessed;      /* some frames were found by frame pointers */
+	bool is_mapping;      /* by mmap */
+	bool is_own;          /* a mapping that the allocator made for itself; no row */
+	/* Older than the age asked for, and not freed. With samples: estimates. */
+	double live_blocks, live_bytes;
+	uint64_t live_samples;
+	/* Since the start of watching, of all ages. */
+	double all_blocks, all_bytes, freed_blocks, freed_bytes;
+	uint64_t all_samples;
+};
+DEFINE_VEC(watch_stacks, struct watch_stack)
+
+/* What was missed or is not known. */
+struct watch_losses {
+	uint64_t blocks;              /* allocations without room in the table of blocks */
+	uint64_t stacks;              /* whose stack found no room */
+	uint64_t threads;             /* calls by threads that found no room */
+	uint64_t events;              /* mappings, or events of on_event, that found no room */
+	uint64_t rows_missing;        /* rows of unwind tables that found no room */
+	uint64_t failed;              /* allocations that failed (no loss) */
+	uint64_t unknown_frees;       /* frees of blocks from before, or lost (with samples: 0) */
+	uint64_t replaced;            /* blocks of which the free was not seen */
+	uint64_t samples, incomplete; /* allocations seen, and those with incomplete stacks */
+};
+
+struct watch;
+
+/* Begins. ERROR_INPUT: the process can't be watched, ERROR_ENVIRONMENT: the kernel refuses. */
+struct error *watch_open(const struct watch_options *options, struct watch **ret) must_check_;
+void watch_close(struct watch *watch);
+
+static inline void watch_cleanup(struct watch **watch)
+{
+	watch_close(*watch);
+}
+
+/*
+ * To be called some ten times a second: takes events from the kernel, and looks after new modules
+ * now and then. *ret_ended: the process has ended.
+ */
+struct error *watch_poll(struct watch *watch, bool *ret_ended) must_check_;
+
+/* Takes the probes away: nothing changes from then on but by watch_look(). */
+void watch_stop(struct watch *watch);
+
+/*
+ * Reads what there is now: blocks older than `older_ns`. The stacks are in the order of their
+ * discovery, so that later looks have the same ones first.
+ */
+struct error *watch_look(struct watch *watch, uint64_t older_ns) must_check_;
+const struct watch_stacks *watch_stacks_get(const struct watch *watch);
+const struct watch_losses *watch_losses_get(const struct watch *watch);
+
+/* A block that is live at the last watch_look(), if that was to keep them. */
+struct watch_live {
+	uint64_t address, size, time_ns;
+	size_t stack;
+};
+DEFINE_VEC(watch_lives, struct watch_live)
+/* The next looks keep each live block. */
+void watch_keep_blocks(struct watch *watch);
+const struct watch_lives *watch_lives_get(const struct watch *watch);
+
+const struct watch_modules *watch_modules_get(const struct watch *watch);
+/* Returns the number of the module that an address was in; SIZE_MAX: none. */
+size_t watch_module_of(const struct watch *watch, uint64_t address);
+
+/* How it is done, in words: "uprobe sessions". Static. */
+const char *watch_way_name(const struct watch *watch);
+/* How many functions are probed, and in how many files. */
+void watch_probes(const struct watch *watch, size_t *ret_functions, size_t *ret_files);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of builds without clang or the headers of libbpf: nothing can be watched, and that is said. */
+#include "capture/watch.h"
+
+struct error *watch_open(const struct watch_options *options, struct watch **ret)
+{
+	(void)options;
+	(void)ret;
+	return error_create(ERROR_ENVIRONMENT,
+		"this heapwise was built without 'watch' (it needs clang and libbpf-dev when it is "
+		"built: meson configure -Dwatch=enabled); 'heapwise attach' records a running "
+		"process without it");
+}
+
+void watch_close(struct watch *watch)
+{
+	(void)watch;
+}
+
+/* Nobody has a watch to call these with. */
+struct error *watch_poll(struct watch *watch, bool *ret_ended)
+{
+	(void)watch;
+	*ret_ended = true;
+	return NULL;
+}
+
+void watch_stop(struct watch *watch)
+{
+	(void)watch;
+}
+
+struct error *watch_look(struct watch *watch, uint64_t older_ns)
+{
+	(void)watch;
+	(void)older_ns;
+	return NULL;
+}
+
+static const struct watch_stacks no_stacks;
+static const struct watch_losses no_losses;
+static const struct watch_lives no_lives;
+static const struct watch_modules no_modules;
+
+const struct watch_stacks *watch_stacks_get(const struct watch *watch)
+{
+	(void)watch;
+	return &no_stacks;
+}
+
+const struct watch_losses *watch_losses_get(const struct watch *watch)
+{
+	(void)watch;
+	return &no_losses;
+}
+
+void watch_keep_blocks(struct watch *watch)
+{
+	(void)watch;
+}
+
+const struct watch_lives *watch_lives_get(const struct watch *watch)
+{
+	(void)watch;
+	return &no_lives;
+}
+
+const struct watch_modules *watch_modules_get(const struct watch *watch)
+{
+	(void)watch;
+	return &no_modules;
+}
+
+size_t watch_module_of(const struct watch *watch, uint64_t address)
+{
+	(void)watch;
+	(void)address;
+	return SIZE_MAX;
+}
+
+const char *watch_way_name(const struct watch *watch)
+{
+	(void)watch;
+	return "";
+}
+
+void watch_probes(const struct watch *watch, size_t *ret_functions, size_t *ret_files)
+{
+	(void)watch;
+	*ret_functions = 0;
+	*ret_files = 0;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/watch/watch_kernel.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+#include "capture/watch/watch_rights.h"
+
+/* The compiled programs (tools/embed-file). */
+extern const char watch_object_data[], watch_object_end[];
+
+/* Of linux/bpf.h from 6.6 and 6.13 on, which need not be the headers that this is built with. */
+#define ATTACH_UPROBE_MULTI 48u
+#define ATTACH_UPROBE_SESSION 57u
+#define UPROBE_MULTI_RETURN 1u
+
+/* Entries that one system call reads. */
+#define BATCH_SITES 256u
+#define BATCH_BLOCKS 8192u
+
+#define LOG_BYTES 65536u
+
+static const char *const map_names[WATCH_MAPS] = {"config", "table", "rows", "blocks", "sites",
+	"threads", "blank", "countdown", "logs", "weights", "counts", "events"};
+
+static int bpf_call(int command, void *attr, unsigned bytes)
+{
+	return (int)syscall(SYS_bpf, command, attr, bytes);
+}
+
+static struct error *map_set(
+	const struct watch_kernel *kernel, enum watch_map map, const void *key, const void *value)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)kernel->maps[map];
+	attr.key = (uintptr_t)key;
+	attr.value = (uintptr_t)value;
+	if (bpf_call(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't set the map '%s' in the kernel",
+			map_names[map]);
+	return NULL;
+}
+
+void watch_kernel_remove(const struct watch_kernel *kernel, enum watch_map map, const void *key)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)kernel->maps[map];
+	attr.key = (uintptr_t)key;
+	(void)bpf_call(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
+}
+
+/* Loading. */
+
+static struct error *sizes_set(struct watch_kernel *kernel, const struct watch_sizes *sizes)
+{
+	const struct {
+		enum watch_map map;
+		uint32_t entries;
+	} wanted[] = {{WATCH_MAP_BLOCKS, sizes->blocks}, {WATCH_MAP_SITES, sizes->sites},
+		{WATCH_MAP_THREADS, sizes->threads}, {WATCH_MAP_ROWS, 2 * sizes->rows},
+		{WATCH_MAP_EVENTS, sizes->ring_bytes}};
+	for (unsigned i = 0; i < ARRAY_SIZE(wanted); i++) {
+		struct bpf_map *map = kernel->bpf.bpf_object__find_map_by_name(
+			kernel->object, map_names[wanted[i].map]);
+		if (!map || kernel->bpf.bpf_map__set_max_entries(map, wanted[i].entries))
+			return error_create(ERROR_INTERNAL, "the map '%s' can't be given a size",
+				map_names[wanted[i].map]);
+	}
+	return NULL;
+}
+
+static void program_choose(
+	struct watch_kernel *kernel, const char *name, bool is_wanted, unsigned type)
+{
+	struct bpf_program *program =
+		kernel->bpf.bpf_object__find_program_by_name(kernel->object, name);
+	if (!program)
+		return;
+	kernel->bpf.bpf_program__set_autoload(program, is_wanted);
+	kernel->bpf.bpf_program__set_expected_attach_type(program, type);
+}
+
+static int program_get(struct watch_kernel *kernel, const char *name)
+{
+	const struct bpf_program *program =
+		kernel->bpf.bpf_object__find_program_by_name(kernel->object, name);
+	return program ? kernel->bpf.bpf_program__fd(program) : -1;
+}
+
+/* What the verifier said last. */
+static const char *log_last_line(char *log)
+{
+	size_t len = strlen(log);
+	while (len && log[len - 1] == '\n')
+		log[--len] = 0;
+	char *line = strrchr(log, '\n');
+	return line ? line + 1 : log;
+}
+
+static struct error *object_load(
+	struct watch_kernel *kernel, const struct watch_sizes *sizes, enum watch_way way, int *ret)
+{
+	_cleanup_free_ char *log = calloc(1, LOG_BYTES);
+	if (!log)
+		return error_no_memory();
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "heapwise_watch",
+		.kernel_log_buf = log, .kernel_log_size = LOG_BYTES, .kernel_log_level = 0);
+	kernel->object = kernel->bpf.bpf_object__open_mem(
+		watch_object_data, (size_t)(watch_object_end - watch_object_data), &options);
+	if (!kernel->object)
+		return error_errno(ERROR_ENVIRONMENT, errno, "libbpf can't read the programs");
+	struct error *error = sizes_set(kernel, sizes);
+	if (error)
+		return error;
+	program_choose(kernel, "watch_session", way == WATCH_WAY_SESSION, ATTACH_UPROBE_SESSION);
+	program_choose(kernel, "watch_call", true, ATTACH_UPROBE_MULTI);
+	program_choose(kernel, "watch_return", way == WATCH_WAY_MULTI, ATTACH_UPROBE_MULTI);
+	*ret = kernel->bpf.bpf_object__load(kernel->object);
+	if (!*ret)
+		return NULL;
+	error = watch_rights_explain(-*ret, log_last_line(log));
+	kernel->bpf.bpf_object__close(kernel->object);
+	kernel->object = NULL;
+	return error;
+}
+
+/* A kernel without sessions says EINVAL. */
+static struct error *object_load_best(struct watch_kernel *kernel, const struct watch_sizes *sizes)
+{
+	int result = 0;
+	kernel->way = WATCH_WAY_SESSION;
+	struct error *error = object_load(kernel, sizes, kernel->way, &result);
+	if (!error || result != -EINVAL)
+		return error;
+	error_destroy(error);
+	kernel->way = WATCH_WAY_MULTI;
+	return object_load(kernel, sizes, kernel->way, &result);
+}
+
+static struct error *rows_map(struct watch_kernel *kernel)
+{
+	size_t bytes = 2 * (size_t)kernel->sizes.rows * sizeof(struct watch_row);
+	void *rows = mmap(
+		NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kernel->maps[WATCH_MAP_ROWS], 0);
+	if (rows == MAP_FAILED)
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't map the unwind tables");
+	kernel->rows = rows;
+	return NULL;
+}
+
+/* The mean of -ln over each of the parts of (0, 1). */
+static struct error *logs_set(struct watch_kernel *kernel)
+{
+	struct error *error = NULL;
+	for (uint32_t i = 0; i < WATCH_LOGS && !error; i++) {
+		double from = (double)i / WATCH_LOGS, to = (double)(i + 1) / WATCH_LOGS;
+		/* The integral of -ln x is x - x ln x. */
+		double area = to - to * log(to) - (i ? from - from * log(from) : 0);
+		uint32_t value = (uint32_t)lround(area * WATCH_LOGS * 65536);
+		error = map_set(kernel, WATCH_MAP_LOGS, &i, &value);
+	}
+	return error;
+}
+
+static struct error *weights_set(struct watch_kernel *kernel)
+{
+	struct error *error = NULL;
+	for (uint32_t i = 0; i < WATCH_WEIGHTS && !error; i++) {
+		double ratio = ((double)i + 0.5) / WATCH_WEIGHT_STEP;
+		uint32_t value = (uint32_t)lround(WATCH_WEIGHT_ONE / -expm1(-ratio));
+		error = map_set(kernel, WATCH_MAP_WEIGHTS, &i, &value);
+	}
+	return error;
+}
+
+static struct error *maps_fill(struct watch_kernel *kernel, const struct watch_config *config)
+{
+	const uint32_t zero = 0;
+	const uint64_t none = 0;
+	_cleanup_free_ struct watch_site *overflow = calloc(1, sizeof(*overflow));
+	if (!overflow)
+		return error_no_memory();
+	overflow->flags = WATCH_OVERFLOW | WATCH_INCOMPLETE;
+	overflow->function = watched_function_count;
+	struct error *error = map_set(kernel, WATCH_MAP_CONFIG, &zero, config);
+	if (!error)
+		error = map_set(kernel, WATCH_MAP_SITES, &none, overflow);
+	if (!error && config->sampling == WATCH_BY_BYTES)
+		error = logs_set(kernel);
+	if (!error && config->sampling == WATCH_BY_BYTES)
+		error = weights_set(kernel);
+	return error;
+}
+
+struct error *watch_kernel_open(const struct watch_sizes *sizes, const struct watch_config *config,
+	int (*on_event)(void *context, void *data, size_t bytes), void *context,
+	struct watch_kernel *ret)
+{
+	*ret = (struct watch_kernel){.session = -1, .call = -1, .back = -1, .sizes = *sizes};
+	struct error *error = bpf_library_load(&ret->bpf);
+	if (!error)
+		error = object_load_best(ret, sizes);
+	if (error)
+		return error;
+	for (unsigned i = 0; i < WATCH_MAPS; i++) {
+		struct bpf_map *map =
+			ret->bpf.bpf_object__find_map_by_name(ret->object, map_names[i]);
+		ret->maps[i] = map ? ret->bpf.bpf_map__fd(map) : -1;
+	}
+	ret->session = program_get(ret, "watch_session");
+	ret->call = program_get(ret, "watch_call");
+	ret->back = program_get(ret, "watch_return");
+	error = rows_map(ret);
+	if (!error)
+		error = maps_fill(ret, config);
+	if (error)
+		return error;
+	ret->ring = ret->bpf.ring_buffer__new(ret->maps[WATCH_MAP_EVENTS], on_event, context, NULL);
+	return ret->ring ? NULL
+			 : error_errno(ERROR_ENVIRONMENT, errno, "can't map the ring of events");
+}
+
+void watch_kernel_detach(struct watch_kernel *kernel)
+{
+	for (size_t i = 0; i < kernel->links.len; i++)
+		close(kernel->links.data[i]);
+	watch_links_deinit(&kernel->links);
+}
+
+void watch_kernel_close(struct watch_kernel *kernel)
+{
+	watch_kernel_detach(kernel);
+	if (kernel->ring)
+		kernel->bpf.ring_buffer__free(kernel->ring);
+	if (kernel->rows)
+		munmap(kernel->rows, 2 * (size_t)kernel->sizes.rows * sizeof(struct watch_row));
+	if (kernel->object)
+		kernel->bpf.bpf_object__close(kernel->object);
+	*kernel = (struct watch_kernel){0};
+}
+
+/* A walk that reads the old table meanwhile takes microseconds; it is overwritten by the next
+ * change, at the earliest. */
+struct error *watch_kernel_rows(
+	struct watch_kernel *kernel, const struct watch_row *rows, uint32_t count)
+{
+	const uint32_t zero = 0;
+	unsigned other = !kernel->table;
+	uint32_t first = other * kernel->sizes.rows;
+	if (count)
+		memcpy(kernel->rows + first, rows, count * sizeof(*rows));
+	uint64_t in_force = WATCH_TABLE(first, count);
+	kernel->table = other;
+	return map_set(kernel, WATCH_MAP_TABLE, &zero, &in_force);
+}
+
+/* Attaching. */
+
+/* The part of union bpf_attr for BPF_LINK_CREATE of such a type. */
+struct uprobe_multi_attr {
+	uint32_t program, target, attach_type, flags;
+	uint64_t path, offsets, reference_offsets, cookies;
+	uint32_t count, multi_flags, pid, reserved;
+};
+
+struct probe_batch {
+	uint64_t *offsets, *cookies;
+	uint32_t count;
+};
+
+static bool has_return(enum watch_shape shape)
+{
+	return shape != WATCH_FREE && shape != WATCH_UNMAP;
+}
+
+static struct error *batch_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
+	const struct probe_batch *batch, int program, unsigned type, unsigned flags)
+{
+	if (!batch->count)
+		return NULL;
+	struct uprobe_multi_attr attr = {.program = (uint32_t)program,
+		.attach_type = type,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)batch->offsets,
+		.cookies = (uintptr_t)batch->cookies,
+		.count = batch->count,
+		.multi_flags = flags,
+		.pid = (uint32_t)pid};
+	int link = bpf_call(BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (link < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno, "can't probe %u functions of %s",
+			batch->count, path);
+	if (watch_links_push(&kernel->links, link))
+		return NULL;
+	close(link);
+	return error_no_memory();
+}
+
+static void batch_fill(
+	struct probe_batch *batch, const struct watched_places *places, bool calls, bool returns)
+{
+	batch->count = 0;
+	for (size_t i = 0; i < places->len; i++) {
+		const struct watched_place *place = &places->data[i];
+		enum watch_shape shape = watched_functions[place->function].shape;
+		if (has_return(shape) ? !returns : !calls)
+			continue;
+		batch->offsets[batch->count] = place->offset;
+		batch->cookies[batch->count++] = WATCH_COOKIE(shape, place->function);
+	}
+}
+
+/* Frees first: a block that is seen must have its free seen. */
+struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
+	const struct watched_places *places)
+{
+	_cleanup_free_ uint64_t *offsets = calloc(places->len + 1, sizeof(*offsets));
+	_cleanup_free_ uint64_t *cookies = calloc(places->len + 1, sizeof(*cookies));
+	struct probe_batch batch = {offsets, cookies, 0};
+	if (!offsets || !cookies)
+		return error_no_memory();
+	batch_fill(&batch, places, true, kernel->way == WATCH_WAY_MULTI);
+	struct error *error =
+		batch_attach(kernel, path, pid, &batch, kernel->call, ATTACH_UPROBE_MULTI, 0);
+	if (error)
+		return error;
+	batch_fill(&batch, places, false, true);
+	if (kernel->way == WATCH_WAY_SESSION)
+		return batch_attach(
+			kernel, path, pid, &batch, kernel->session, ATTACH_UPROBE_SESSION, 0);
+	return batch_attach(
+		kernel, path, pid, &batch, kernel->back, ATTACH_UPROBE_MULTI, UPROBE_MULTI_RETURN);
+}
+
+/* Reading. */
+
+struct error *watch_kernel_events(struct watch_kernel *kernel)
+{
+	int result = kernel->bpf.ring_buffer__consume(kernel->ring);
+	return result < 0 ? error_no_memory() : NULL;
+}
+
+struct error *watch_kernel_counts(const struct watch_kernel *kernel, uint64_t ret[WATCH_COUNTS])
+{
+	for (uint32_t i = 0; i < WATCH_COUNTS; i++) {
+		union bpf_attr attr;
+		memset(&attr, 0, sizeof(attr));
+		attr.map_fd = (uint32_t)kernel->maps[WATCH_MAP_COUNTS];
+		attr.key = (uintptr_t)&i;
+		attr.value = (uintptr_t)&ret[i];
+		if (bpf_call(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)))
+			return error_errno(
+				ERROR_ENVIRONMENT, errno, "can't read counters in the kernel");
+	}
+	return NULL;
+}
+
+struct error *watch_kernel_each(
+	const struct watch_kernel *kernel, enum watch_map map, watch_entries *found, void *context)
+{
+	bool is_blocks = map == WATCH_MAP_BLOCKS;
+	uint32_t room = is_blocks ? BATCH_BLOCKS : BATCH_SITES;
+	size_t value_bytes = is_blocks ? sizeof(struct watch_block) : sizeof(struct watch_site);
+	_cleanup_free_ uint64_t *keys = NULL;
+	_cleanup_free_ char *values = NULL;
+	uint64_t in_batch = 0, out_batch = 0;
+	bool is_first = true;
+	for (;;) {
+		union bpf_attr attr;
+		if (!keys)
+			keys = calloc(room, sizeof(*keys));
+		if (!values)
+			values = calloc(room, value_bytes);
+		if (!keys || !values)
+			return error_no_memory();
+		memset(&attr, 0, sizeof(attr));
+		attr.batch.map_fd = (uint32_t)kernel->maps[map];
+		attr.batch.in_batch = is_first ? 0 : (uintptr_t)&in_batch;
+		attr.batch.out_batch = (uintptr_t)&out_batch;
+		attr.batch.keys = (uintptr_t)keys;
+		attr.batch.values = (uintptr_t)values;
+		attr.batch.count = room;
+		int result = bpf_call(BPF_MAP_LOOKUP_BATCH, &attr, sizeof(attr));
+		bool is_last = result && errno == ENOENT;
+		/* A bucket that has more entries than there is room for. */
+		if (result && errno == ENOSPC) {
+			room *= 2;
+			free(steal_ptr(keys));
+			free(steal_ptr(values));
+			continue;
+		}
+		if (result && !is_last)
+			return error_errno(ERROR_ENVIRONMENT, errno,
+				"can't read the map '%s' in the kernel", map_names[map]);
+		if (!found(context, keys, values, attr.batch.count))
+			return error_no_memory();
+		if (is_last)
+			return NULL;
+		in_batch = out_batch;
+		is_first = false;
+	}
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The programs and maps of `watch` in the kernel (src/bpf/watch.bpf.c): loaded, set, attached to
+ * functions, read. Everything there goes with the descriptors of this process: if it is killed, no
+ * probe stays.
+ */
+#ifndef CAPTURE_WATCH_KERNEL_H
+#define CAPTURE_WATCH_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "bpf/watch_maps.h"
+#include "capture/watch/bpf_library.h"
+#include "capture/watch/watched_functions.h"
+
+enum watch_map {
+	WATCH_MAP_CONFIG,
+	WATCH_MAP_TABLE,
+	WATCH_MAP_ROWS,
+	WATCH_MAP_BLOCKS,
+	WATCH_MAP_SITES,
+	WATCH_MAP_THREADS,
+	WATCH_MAP_BLANK,
+	WATCH_MAP_COUNTDOWN,
+	WATCH_MAP_LOGS,
+	WATCH_MAP_WEIGHTS,
+	WATCH_MAP_COUNTS,
+	WATCH_MAP_EVENTS,
+	WATCH_MAPS,
+};
+
+/* How probes are attached: the best that the kernel has. */
+enum watch_way {
+	WATCH_WAY_SESSION, /* one probe for call and return (Linux 6.13) */
+	WATCH_WAY_MULTI,   /* two, many functions at once (6.6) */
+};
+
+struct watch_sizes {
+	uint32_t blocks, sites, threads; /* entries at most */
+	uint32_t rows;                   /* in each of two tables */
+	uint32_t ring_bytes;             /* a power of two */
+};
+
+DEFINE_VEC(watch_links, int)
+
+struct watch_kernel {
+	struct bpf_library bpf;
+	struct bpf_object *object;
+	enum watch_way way;
+	int maps[WATCH_MAPS];
+	int session, call, back; /* programs; -1: not loaded */
+	struct watch_links links;
+	struct watch_row *rows; /* mapped: two tables of sizes.rows */
+	struct watch_sizes sizes;
+	unsigned table; /* which of the two is in force */
+	struct ring_buffer *ring;
+};
+
+/*
+ * Loads programs and maps. ERROR_ENVIRONMENT: the kernel refuses; the message says what is missing.
+ * Call watch_kernel_close() in any case.
+ */
+struct error *watch_kernel_open(const struct watch_sizes *sizes, const struct watch_config *config,
+	int (*on_event)(void *context, void *data, size_t bytes), void *context,
+	struct watch_kernel *ret) must_check_;
+void watch_kernel_close(struct watch_kernel *kernel);
+
+/* Puts other rows in force. They must fit: count at most sizes.rows. */
+struct error *watch_kernel_rows(
+	struct watch_kernel *kernel, const struct watch_row *rows, uint32_t count) must_check_;
+
+/* Probes functions of a file in one process. `path` must lead to the file that the process has
+ * mapped. */
+struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
+	const struct watched_places *places) must_check_;
+
+/* Takes the probes away; what was counted stays. */
+void watch_kernel_detach(struct watch_kernel *kernel);
+
+/* Hands events to on_event. */
+struct error *watch_kernel_events(struct watch_kernel *kernel) must_check_;
+
+/* Reads the counters of enum watch_count. */
+struct error *watch_kernel_counts(
+	const struct watch_kernel *kernel, uint64_t ret[WATCH_COUNTS]) must_check_;
+
+/* Called with up to some thousand entries of a map; returns false if there is no memory. */
+typedef bool watch_entries(void *context, const void *keys, const void *values, size_t count);
+/* Goes through a map of blocks or sites while it changes: entries may be missing or come twice only
+ * if they change meanwhile. */
+struct error *watch_kernel_each(const struct watch_kernel *kernel, enum watch_map map,
+	watch_entries *found, void *context) must_check_;
+
+/* Removes an entry; one that is not there is no error. */
+void watch_kernel_remove(const struct watch_kernel *kernel, enum watch_map map, const void *key);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* heapwise watch: allocations of a process that runs, seen from the kernel (BCC's memleak). */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "capture/watch.h"
+#include "cli/options/options.h"
+#include "cli/options/symbol_options.h"
+#include "cli/terminal/message.h"
+#include "cli/terminal/output.h"
+#include "cli/watch/watch_text.h"
+#include "query/moments.h"
+
+#define TOP_USUAL 10u
+#define OLDER_USUAL_MS 500u
+#define INTERVAL_USUAL_S 5u
+#define POLL_NS 100000000ull
+
+enum {
+	OPT_WATCH_ALL = 256,
+	OPT_WATCH_MEAN,
+	OPT_WATCH_JSON,
+};
+
+static const struct option_spec option_specs[] = {
+	{'p', "pid", "PID", "watch this process (as the operand PID does)"},
+	{OPT_WATCH_ALL, "all", NULL, "follow all allocations; figures are exact"},
+	{OPT_WATCH_MEAN, "sample-bytes", "SIZE",
+		"sample once every SIZE allocated bytes on average (default: 512K)"},
+	{'s', "sample-rate", "N", "follow every N-th allocation instead; 1: all"},
+	{'T', "top", "N", "show the N stacks with the most outstanding bytes (default: 10)"},
+	{'o', "older", "MS", "leave out blocks that are younger than MS ms (default: 500)"},
+	{'z', "min-size", "BYTES", "follow only blocks of at least this size"},
+	{'Z', "max-size", "BYTES", "follow only blocks of at most this size"},
+	{'a', "show-allocs", NULL, "show address and size of each outstanding block"},
+	{'C', "combined-only", NULL, "show sums of stacks only; all ages"},
+	{'t', "trace", NULL, "print each allocation and free as it happens"},
+	{'O', "obj", "FILE", "probe only the allocator in this file (\"c\": libc.so.6)"},
+	SYMBOL_SPECS{0}};
+
+struct watch_request {
+	struct watch_options watch;
+	struct watch_shown shown;
+	struct watch_names names;
+	uint64_t pid, interval_s, count;
+	bool all, traces;
+	struct sink sink;
+};
+
+static bool take_count(const struct options *options, const char *name, uint64_t *ret)
+{
+	return options_number(options, options->argument, name, ret);
+}
+
+static bool take_bytes(const struct options *options, const char *name, uint64_t *ret)
+{
+	if (!strcmp(options->argument, "0") || options_size(options->argument, ret))
+		return true;
+	options_wrong(options->command, "invalid --%s '%s': expected a size (4096, 64K, 1M)", name,
+		options->argument);
+	return false;
+}
+
+static bool take_older(const struct options *options, uint64_t *ret)
+{
+	if (!strcmp(options->argument, "0")) {
+		*ret = 0;
+		return true;
+	}
+	return take_count(options, "older", ret);
+}
+
+static bool take_rate(const struct options *options, struct watch_request *request)
+{
+	uint64_t rate;
+	if (!take_count(options, "sample-rate", &rate))
+		return false;
+	request->all = true;
+	request->watch.every = rate > UINT32_MAX ? UINT32_MAX : (uint32_t)rate;
+	return true;
+}
+
+static bool take_symbol_option(const struct options *options, int id, struct watch_request *request)
+{
+	bool is_taken;
+	struct error *error =
+		symbol_options_take(&request->names.settings, id, options->argument, &is_taken);
+	if (!error)
+		return is_taken || options_untaken(options, id);
+	options_refuse(options, error);
+	error_destroy(error);
+	return false;
+}
+
+static bool take_option(const struct options *options, int id, void *ctx)
+{
+	struct watch_request *request = ctx;
+	switch (id) {
+	case 'p':
+		return take_count(options, "pid", &request->pid);
+	case OPT_WATCH_ALL:
+		request->all = true;
+		return true;
+	case OPT_WATCH_MEAN:
+		return take_bytes(options, "sample-bytes", &request->watch.mean_bytes);
+	case 's':
+		return take_rate(options, request);
+	case 'T':
+		return take_count(options, "top", &request->shown.top);
+	case 'o':
+		return take_older(options, &request->shown.older_ms);
+	case 'z':
+		return take_bytes(options, "min-size", &request->watch.min_size);
+	case 'Z':
+		return take_bytes(options, "max-size", &request->watch.max_size);
+	case 'a':
+		request->shown.shows_blocks = true;
+		return true;
+	case 'C':
+		request->shown.combined = true;
+		return true;
+	case 't':
+		request->traces = true;
+		return true;
+	case 'O':
+		request->watch.object = options->argument;
+		return true;
+	default:
+		return take_symbol_option(options, id, request);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Waits until a time; true: a signal asks to end. */
+static bool is_asked_to_end(const sigset_t *signals, uint64_t until_ns)
+{
+	for (;;) {
+		uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
+		const struct timespec wait = {
+			(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+		if (sigtimedwait(signals, NULL, &wait) > 0)
+			return true;
+		if (errno == EAGAIN)
+			return false;
+	}
+}
+
+/* Until the next interval. *ret_over: it was the last one. */
+static struct error *interval_wait(
+	struct watch *watch, const sigset_t *signals, uint64_t due_ns, bool *ret_over)
+{
+	struct error *error = NULL;
+	bool ended = false;
+	while (!error && !*ret_over && now_ns() < due_ns) {
+		uint64_t until = now_ns() + POLL_NS;
+		*ret_over = is_asked_to_end(signals, until < due_ns ? until : due_ns);
+		error = watch_poll(watch, &ended);
+		*ret_over |= ended;
+	}
+	return error;
+}
+
+static struct error *interval_show(struct watch *watch, struct watch_request *request,
+	struct watch_before *before, bool *ret_over)
+{
+	_cleanup_(text_deinit) struct text text;
+	char at[16];
+	time_t now = time(NULL);
+	struct tm day;
+	text_init(&text);
+	strftime(at, sizeof(at), "%H:%M:%S", localtime_r(&now, &day));
+	struct error *error = watch_look(watch, request->shown.older_ms * 1000000u);
+	if (!error)
+		error = watch_text_add(&text, watch, &request->names, &request->shown, before, at);
+	if (!error && text.failed)
+		error = error_no_memory();
+	if (!error)
+		*ret_over |= !request->sink.write(request->sink.ctx, text.data, text.len);
+	return error;
+}
+
+static struct error *intervals_run(struct watch *watch, struct watch_request *request)
+{
+	struct watch_before before = {0};
+	sigset_t signals, was;
+	bool is_over = false;
+	struct error *error = NULL;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, &was);
+	uint64_t due = now_ns();
+	while (!error && !is_over) {
+		due += request->interval_s * 1000000000u;
+		error = interval_wait(watch, &signals, due, &is_over);
+		if (!error)
+			error = interval_show(watch, request, &before, &is_over);
+		is_over |= request->count && before.looks >= request->count;
+	}
+	sigprocmask(SIG_SETMASK, &was, NULL);
+	stack_bytes_deinit(&before.first);
+	stack_bytes_deinit(&before.last);
+	return error;
+}
+
+static struct error *start_say(struct watch_request *request, const struct watch *watch)
+{
+	_cleanup_(text_deinit) struct text text;
+	size_t functions, files;
+	text_init(&text);
+	watch_probes(watch, &functions, &files);
+	text_add_counted(&text, functions, "function", "functions");
+	text_add(&text, " in ");
+	text_add_counted(&text, files, "file", "files");
+	message("process %" PRIu64 ": %s probed (%s)", request->pid,
+		text.failed ? "functions" : text.data, watch_way_name(watch));
+	text_clear(&text);
+	text_printf(&text, "Attaching to pid %" PRIu64 ", Ctrl+C to quit.\n", request->pid);
+	if (text.failed)
+		return error_no_memory();
+	(void)request->sink.write(request->sink.ctx, text.data, text.len);
+	return NULL;
+}
+
+static void trace_print(void *context, const struct watch_news *news)
+{
+	struct watch_request *request = context;
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	text_printf(&text, "%.6f thread %u: ", (double)news->time_ns / 1e9, news->thread);
+	if (news->is_free)
+		text_printf(&text, "free entered, address = %" PRIx64 ", size = %" PRIu64 "\n",
+			news->address, news->size);
+	else
+		text_printf(&text, "alloc exited, size = %" PRIu64 ", result = %" PRIx64 "\n",
+			news->size, news->address);
+	if (!text.failed)
+		(void)request->sink.write(request->sink.ctx, text.data, text.len);
+}
+
+static struct error *watch_run(struct watch_request *request)
+{
+	_cleanup_(watch_cleanup) struct watch *watch = NULL;
+	request->watch.pid = (pid_t)request->pid;
+	if (request->all)
+		request->watch.mean_bytes = 0;
+	request->shown.mean_bytes = request->watch.mean_bytes;
+	request->shown.is_sampled = request->watch.mean_bytes || request->watch.every > 1;
+	if (request->traces) {
+		request->watch.on_event = trace_print;
+		request->watch.context = request;
+	}
+	struct error *error = watch_names_open(&request->names);
+	if (!error)
+		error = watch_open(&request->watch, &watch);
+	if (error)
+		return error;
+	if (request->shown.shows_blocks)
+		watch_keep_blocks(watch);
+	error = start_say(request, watch);
+	return error ? error : intervals_run(watch, request);
+}
+
+/* PID unless -p, INTERVAL, COUNT. Returns -1, or the exit status of a wrong use. */
+static int operands_take(
+	const struct command *command, struct watch_request *request, char **words, int count)
+{
+	uint64_t *const numbers[] = {&request->pid, &request->interval_s, &request->count};
+	int first = request->pid ? 1 : 0;
+	if (!count && !first)
+		return options_wrong(command, "missing PID");
+	for (int i = 0; i < count; i++) {
+		if (first + i >= 3)
+			return options_wrong(command, "unexpected '%s'", words[i]);
+		if (!number_whole(words[i], numbers[first + i]) || *numbers[first + i] > INT_MAX)
+			return options_wrong(command, "'%s' is no %s", words[i],
+				first + i == 0   ? "PID"
+				: first + i == 1 ? "interval in seconds"
+						 : "count");
+	}
+	return request->pid > INT_MAX
+		       ? options_wrong(command, "%" PRIu64 " is no PID", request->pid)
+		       : -1;
+}
+
+static int cmd_watch(const struct command *command, int argc, char **argv)
+{
+	struct watch_request request = {.watch = {.mean_bytes = WATCH_MEAN_BYTES},
+		.shown = {.top = TOP_USUAL, .older_ms = OLDER_USUAL_MS},
+		.interval_s = INTERVAL_USUAL_S};
+	struct options options = {.command = command, .argc = argc, .argv = argv};
+	struct output output;
+	int code;
+	if (!options_each(&options, take_option, &request, &code))
+		return code;
+	code = operands_take(command, &request, argv + options.operand, argc - options.operand);
+	if (code >= 0)
+		return code;
+	request.sink = output_sink(&output);
+	struct error *error = watch_run(&request);
+	code = output_end(&output);
+	watch_names_close(&request.names);
+	return error ? message_error(error) : code;
+}
+
+const struct command command_watch = {
+	.name = "watch",
+	.synopsis = "PID [INTERVAL [COUNT]] [OPTION…]",
+	.what = "Shows which stacks of a process that runs hold memory, seen from the kernel.",
+	.about = "What BCC's memleak does: the functions of the process's allocator are probed by "
+		 "eBPF programs, and\n"
+		 "every INTERVAL seconds (default: 5) the stacks with the most outstanding bytes "
+		 "are "
+		 "printed, with what\n"
+		 "they grew by since the last time and since the start. Nothing is written to the "
+		 "process, and it is\n"
+		 "never stopped; what it had allocated before is not known.\n"
+		 "\nFigures are estimates from samples unless --all is given. It takes CAP_BPF and "
+		 "CAP_PERFMON (or root)\n"
+		 "and Linux 6.6; neither compiler nor kernel headers are needed. 'heapwise attach' "
+		 "costs the process\n"
+		 "less, but changes it.\n",
+	.examples = "  heapwise watch $(pidof redis-server)\n"
+		    "  heapwise watch 4711 10 6 --all        six times, every ten seconds\n",
+	.options = option_specs,
+	.no_files = true,
+	.run = cmd_watch,
+};

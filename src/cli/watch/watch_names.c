@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/watch/watch_names.h"
+
+#include "cli/setup/context.h"
+
+struct error *watch_names_open(struct watch_names *names)
+{
+	struct error *error = name_settings_ready(cli_context(), &names->settings);
+	return error ? error : symbols_create(names->settings.settings, &names->symbols);
+}
+
+void watch_names_close(struct watch_names *names)
+{
+	symbols_destroy(names->symbols);
+	symbol_modules_deinit(&names->modules);
+	name_settings_deinit(&names->settings);
+}
+
+static struct error *modules_add(struct watch_names *names, const struct watch_modules *modules)
+{
+	while (names->modules.len < modules->len) {
+		const struct watch_module *module = &modules->data[names->modules.len];
+		uint32_t *number = symbol_modules_push_uninit(&names->modules);
+		if (!number)
+			return error_no_memory();
+		struct error *error = symbols_add_file(names->symbols,
+			module->open_path ? module->open_path : module->path, module->build_id,
+			module->build_id_len, number);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+struct error *watch_names_frame(struct watch_names *names, const struct watch *watch,
+	uint64_t return_address, struct watch_frame *ret)
+{
+	const struct watch_modules *modules = watch_modules_get(watch);
+	/* The call, not what comes after it: another line, or another function. */
+	uint64_t address = return_address - 1;
+	*ret = (struct watch_frame){.module = watch_module_of(watch, address), .address = address};
+	if (ret->module == SIZE_MAX)
+		return NULL;
+	struct error *error = modules_add(names, modules);
+	if (error)
+		return error;
+	ret->address = address - modules->data[ret->module].bias;
+	return symbols_resolve(names->symbols, names->modules.data[ret->module], ret->address,
+		&ret->symbols, &ret->count);
+}

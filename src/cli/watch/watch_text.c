@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/watch/watch_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/util.h"
+
+static double outstanding_bytes(const struct watch_stack *stack, const struct watch_shown *shown)
+{
+	double bytes = shown->combined ? stack->all_bytes - stack->freed_bytes : stack->live_bytes;
+	return bytes > 0 ? bytes : 0;
+}
+
+static double outstanding_blocks(const struct watch_stack *stack, const struct watch_shown *shown)
+{
+	double blocks =
+		shown->combined ? stack->all_blocks - stack->freed_blocks : stack->live_blocks;
+	return blocks > 0 ? blocks : 0;
+}
+
+static int ranks_compare(const void *left, const void *right)
+{
+	const struct watch_rank *a = left, *b = right;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	if (a->blocks != b->blocks)
+		return a->blocks > b->blocks ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
+}
+
+struct error *watch_rank_stacks(
+	const struct watch *watch, const struct watch_shown *shown, struct watch_ranks *ret)
+{
+	const struct watch_stacks *stacks = watch_stacks_get(watch);
+	for (size_t i = 0; i < stacks->len; i++) {
+		const struct watch_rank rank = {&stacks->data[i], i,
+			outstanding_blocks(&stacks->data[i], shown),
+			outstanding_bytes(&stacks->data[i], shown)};
+		if (!rank.stack->is_own && rank.blocks > 0 && !watch_ranks_push(ret, rank))
+			return error_no_memory();
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(ret->data[0]), ranks_compare);
+	return NULL;
+}
+
+double watch_before_bytes(const struct stack_bytes *bytes, size_t number)
+{
+	return number < bytes->len ? bytes->data[number] : 0;
+}
+
+struct error *watch_before_note(
+	struct watch_before *before, const struct watch *watch, const struct watch_shown *shown)
+{
+	const struct watch_stacks *stacks = watch_stacks_get(watch);
+	stack_bytes_clear(&before->last);
+	if (!stack_bytes_reserve(&before->last, stacks->len) ||
+		(!before->looks && !stack_bytes_reserve(&before->first, stacks->len)))
+		return error_no_memory();
+	for (size_t i = 0; i < stacks->len; i++) {
+		double bytes = outstanding_bytes(&stacks->data[i], shown);
+		before->last.data[before->last.len++] = bytes;
+		if (!before->looks)
+			before->first.data[before->first.len++] = bytes;
+	}
+	before->looks++;
+	return NULL;
+}
+
+static void place_add(struct text *text, const struct watch *watch, const struct watch_frame *frame)
+{
+	if (frame->module == SIZE_MAX)
+		return;
+	const struct watch_module *module = &watch_modules_get(watch)->data[frame->module];
+	text_add(text, " [");
+	text_add_shown(text, path_last_part(module->path), SIZE_MAX);
+	text_add(text, "]");
+}
+
+static struct error *frame_add(struct text *text, const struct watch *watch,
+	struct watch_names *names, uint64_t return_address)
+{
+	struct watch_frame frame;
+	struct error *error = watch_names_frame(names, watch, return_address, &frame);
+	if (error)
+		return error;
+	if (!frame.count || !frame.symbols[0].function) {
+		text_printf(text, "\t\t0x%016" PRIx64, frame.address);
+		place_add(text, watch, &frame);
+		text_add(text, "\n");
+		return NULL;
+	}
+	for (size_t i = 0; i < frame.count; i++) {
+		const struct symbol *symbol = &frame.symbols[i];
+		text_add(text, "\t\t");
+		text_add_shown(text, symbol->function ? symbol->function : "?", SIZE_MAX);
+		if (symbol->file) {
+			text_add(text, " ");
+			text_add_shown(text, path_last_part(symbol->file), SIZE_MAX);
+			if (symbol->line)
+				text_printf(text, ":%u", symbol->line);
+		}
+		text_add(text, symbol->inlined ? " (inlined)" : "");
+		place_add(text, watch, &frame);
+		text_add(text, "\n");
+	}
+	return NULL;
+}
+
+static void growth_add(struct text *text, double bytes, const char *since)
+{
+	if (llround(bytes))
+		text_printf(text, ", %+lld bytes since %s", llround(bytes), since);
+}
+
+static struct error *rank_add(struct text *text, const struct watch *watch,
+	struct watch_names *names, const struct watch_shown *shown,
+	const struct watch_before *before, const struct watch_rank *rank)
+{
+	const struct watch_stack *stack = rank->stack;
+	bool is_estimate = shown->is_sampled && !stack->is_mapping;
+	text_printf(text, "\t%s%lld bytes in %s%lld %sallocations from stack",
+		is_estimate ? "about " : "", llround(rank->bytes), is_estimate ? "about " : "",
+		llround(rank->blocks), stack->is_mapping ? "mmap " : "");
+	if (is_estimate && !shown->combined)
+		text_printf(text, " (%" PRIu64 " samples)", stack->live_samples);
+	if (before->looks > 0)
+		growth_add(text, rank->bytes - watch_before_bytes(&before->last, rank->number),
+			"the last");
+	if (before->looks > 1)
+		growth_add(text, rank->bytes - watch_before_bytes(&before->first, rank->number),
+			"the start");
+	text_add(text, "\n");
+	for (unsigned i = 0; i < stack->frame_count; i++) {
+		struct error *error = frame_add(text, watch, names, stack->frames[i]);
+		if (error)
+			return error;
+	}
+	if (!stack->function)
+		text_add(text, "\t\t(stacks that found no room in the table)\n");
+	else if (stack->is_incomplete)
+		text_add(text, "\t\t(callers beyond this are not known)\n");
+	return NULL;
+}
+
+static void blocks_add(struct text *text, const struct watch *watch)
+{
+	const struct watch_lives *lives = watch_lives_get(watch);
+	for (size_t i = 0; i < lives->len; i++)
+		text_printf(text, "\taddr = %" PRIx64 " size = %" PRIu64 "\n",
+			lives->data[i].address, lives->data[i].size);
+}
+
+static void loss_add(struct text *text, uint64_t count, const char *what)
+{
+	if (!count)
+		return;
+	text_add(text, "\t[");
+	text_add_count(text, count);
+	text_printf(text, " %s]\n", what);
+}
+
+void watch_losses_add(struct text *text, const struct watch *watch)
+{
+	const struct watch_losses *losses = watch_losses_get(watch);
+	loss_add(text, losses->blocks,
+		"allocations are missing: the table of blocks is full (sample, or leave out small "
+		"ones with -z)");
+	loss_add(text, losses->stacks, "allocations have no stack: the table of stacks is full");
+	loss_add(text, losses->threads, "calls are missing: the table of threads is full");
+	loss_add(text, losses->events,
+		"events of mappings or of -t are missing: they came faster than they were read");
+	loss_add(text, losses->replaced,
+		"blocks were freed without notice: their addresses were given out again");
+	loss_add(text, losses->rows_missing,
+		"rows of unwind tables found no room: stacks through the last modules end there");
+	if (losses->incomplete) {
+		text_printf(text, "\t[%.3g %% of the stacks are incomplete: ",
+			100.0 * (double)losses->incomplete / (double)losses->samples);
+		text_add_count(text, losses->incomplete);
+		text_add(text, " of ");
+		text_add_count(text, losses->samples);
+		text_add(text, "]\n");
+	}
+}
+
+struct error *watch_text_add(struct text *text, const struct watch *watch,
+	struct watch_names *names, const struct watch_shown *shown, struct watch_before *before,
+	const char *at)
+{
+	_cleanup_(watch_ranks_deinit) struct watch_ranks ranks = {0};
+	struct error *error = watch_rank_stacks(watch, shown, &ranks);
+	if (error)
+		return error;
+	text_printf(text, "[%s] Top %" PRIu64 " stacks with outstanding allocations:\n", at,
+		shown->top);
+	if (shown->shows_blocks)
+		blocks_add(text, watch);
+	for (size_t i = 0; i < min(ranks.len, (size_t)shown->top) && !error; i++)
+		error = rank_add(text, watch, names, shown, before, &ranks.data[i]);
+	watch_losses_add(text, watch);
+	return error ? error : watch_before_note(before, watch, shown);
+}
