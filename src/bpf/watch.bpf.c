@@ -48,6 +48,14 @@ struct {
 	__type(value, struct watch_row);
 } rows SEC(".maps");
 
+/* By a hash of an address: the number of the row that it had last. Only a hint, which is checked. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1u << WATCH_HINT_BITS);
+	__type(key, __u32);
+	__type(value, __u32);
+} hints SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -165,11 +173,23 @@ static __always_inline __u64 hash_mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 29;
 }
 
+/* Whether a row is in force and what pc has. */
+static __always_inline struct watch_row *row_check(__u32 first, __u32 count, __u32 at, __u64 pc)
+{
+	__u32 next = at + 1;
+	if (at - first >= count - 1)
+		return 0;
+	struct watch_row *row = bpf_map_lookup_elem(&rows, &at);
+	struct watch_row *after = bpf_map_lookup_elem(&rows, &next);
+	return row && after && row->pc <= pc && pc < after->pc ? row : 0;
+}
+
 /*
  * The last row that begins at or before pc: the length is halved a fixed number of times, and no
  * branch depends on data, so that the verifier sees one path.
  */
-static __always_inline struct watch_row *row_find(__u32 first, __u32 count, __u64 pc)
+static __always_inline struct watch_row *row_search(
+	__u32 first, __u32 count, __u64 pc, __u32 *ret_at)
 {
 	struct watch_row *row;
 	__u32 base = first;
@@ -185,8 +205,19 @@ static __always_inline struct watch_row *row_find(__u32 first, __u32 count, __u6
 		base += half & ~(__u32)after;
 		count -= half;
 	}
+	*ret_at = base;
 	row = bpf_map_lookup_elem(&rows, &base);
 	return row && row->pc <= pc ? row : 0;
+}
+
+static __always_inline struct watch_row *row_find(__u32 first, __u32 count, __u64 pc)
+{
+	__u32 slot = (__u32)(pc * 0x9e3779b97f4a7c15ull >> (64 - WATCH_HINT_BITS));
+	__u32 *hint = bpf_map_lookup_elem(&hints, &slot);
+	if (!hint)
+		return 0;
+	struct watch_row *row = row_check(first, count, *hint, pc);
+	return row ? row : row_search(first, count, pc, hint);
 }
 
 static __always_inline int word_read(__u64 address, __u64 *ret)
@@ -417,6 +448,8 @@ static __always_inline int block_take(__u64 address, struct watch_block *ret)
 	return bpf_map_delete_elem(&blocks, &address) == 0;
 }
 
+#define EEXIST 17 /* asm-generic/errno-base.h */
+
 static __always_inline void block_enter(struct registers *regs, struct watch_config *settings,
 	struct watch_thread *thread, __u64 address)
 {
@@ -424,11 +457,13 @@ static __always_inline void block_enter(struct registers *regs, struct watch_con
 	struct watch_site *site = site_get(&key, thread);
 	struct watch_block block = {thread->size, key, bpf_ktime_get_ns()}, before;
 	__u64 weight = block_weight(settings, block.size);
-	if (block_take(address, &before)) {
+	long result = bpf_map_update_elem(&blocks, &address, &block, BPF_NOEXIST);
+	if (result == -EEXIST && block_take(address, &before)) {
 		count_one(WATCH_COUNT_REPLACED);
 		site_free(settings, &before);
+		result = bpf_map_update_elem(&blocks, &address, &block, BPF_ANY);
 	}
-	if (bpf_map_update_elem(&blocks, &address, &block, BPF_ANY)) {
+	if (result) {
 		count_one(WATCH_COUNT_BLOCKS_FULL);
 		return;
 	}

@@ -32,6 +32,9 @@ enum watch_shape {
 /* Steps of a binary search: there are at most 2^this rows. */
 #define WATCH_SEARCH_STEPS 21
 
+/* Return addresses of which it is kept where their rows are: 2^this. */
+#define WATCH_HINT_BITS 16
+
 enum watch_site_flags {
 	WATCH_INCOMPLETE = 1, /* the walk ended before the outermost frame */
 	WATCH_CUT = 2,        /* there are more frames than are kept */

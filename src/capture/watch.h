@@ -78,10 +78,20 @@ struct watch_losses {
 	uint64_t failed;              /* allocations that failed (no loss) */
 	uint64_t unknown_frees;       /* frees of blocks from before, or lost (with samples: 0) */
 	uint64_t replaced;            /* blocks of which the free was not seen */
+	uint64_t programs;    /* that the process executed meanwhile: what was live before is gone */
 	uint64_t samples, incomplete; /* allocations seen, and those with incomplete stacks */
 };
 
 struct watch;
+
+/*
+ * Starts a program that is to be watched: a child, stopped when its libraries are mapped and nothing
+ * of it has run. ERROR_INPUT: it can't be executed. Then: watch_open(), and watch_release() lets it
+ * run, or watch_spawn_drop() ends it.
+ */
+struct error *watch_spawn(char *const *argv, pid_t *ret) must_check_;
+struct error *watch_release(pid_t pid) must_check_;
+void watch_spawn_drop(pid_t pid);
 
 /* Begins. ERROR_INPUT: the process can't be watched, ERROR_ENVIRONMENT: the kernel refuses. */
 struct error *watch_open(const struct watch_options *options, struct watch **ret) must_check_;

@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hash_index.h"
@@ -29,6 +32,7 @@
 
 /* Polls between looks at the mappings. */
 #define POLLS_PER_REFRESH 3u
+#define POLLS_PER_PURGE 50u
 
 DEFINE_VEC(watch_events, struct watch_event)
 
@@ -53,6 +57,8 @@ struct watch {
 	struct watch_lives lives;
 	bool keeps_blocks, no_memory;
 	uint64_t rows_missing;
+	uint64_t programs; /* that it executed since the start */
+	bool sees_threads; /* their numbers are those of the kernel's programs */
 	unsigned polls;
 	size_t functions, files; /* that are probed */
 	/* During a look. */
@@ -194,12 +200,22 @@ static struct error *watch_start(struct watch *watch)
 	return error ? error : probes_attach(watch);
 }
 
+/* The first PID namespace (PROC_PID_INIT_INO), whose numbers the programs in the kernel see. */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+static bool is_in_first_namespace(void)
+{
+	struct stat info;
+	return stat("/proc/self/ns/pid", &info) == 0 && info.st_ino == FIRST_PID_NAMESPACE;
+}
+
 struct error *watch_open(const struct watch_options *options, struct watch **ret)
 {
 	struct watch *watch = calloc(1, sizeof(*watch));
 	if (!watch)
 		return error_no_memory();
 	watch->options = *options;
+	watch->sees_threads = is_in_first_namespace();
 	module_table_init(&watch->modules, options->pid);
 	watch_mappings_init(&watch->mappings);
 	struct error *error = watch_start(watch);
@@ -227,6 +243,28 @@ void watch_close(struct watch *watch)
 	free(watch);
 }
 
+/* What the program before had is gone without a free. */
+static bool blocks_drop(void *context, const void *keys, const void *values, size_t count)
+{
+	const struct watch *watch = context;
+	const uint64_t *address = keys;
+	(void)values;
+	for (size_t i = 0; i < count; i++)
+		watch_kernel_remove(&watch->kernel, WATCH_MAP_BLOCKS, &address[i]);
+	return true;
+}
+
+static struct error *program_replace(struct watch *watch)
+{
+	struct error *error = watch_kernel_events(&watch->kernel);
+	watch->programs++;
+	watch_events_clear(&watch->events);
+	watch_mappings_deinit(&watch->mappings);
+	watch_mappings_init(&watch->mappings);
+	return error ? error
+		     : watch_kernel_each(&watch->kernel, WATCH_MAP_BLOCKS, blocks_drop, watch);
+}
+
 static struct error *modules_follow(struct watch *watch)
 {
 	bool changed, other;
@@ -234,10 +272,22 @@ static struct error *modules_follow(struct watch *watch)
 	struct error *error = module_table_refresh(&watch->modules, &changed, &other);
 	if (error || !changed)
 		return error;
-	error = module_table_rows(&watch->modules, &rows);
+	if (other)
+		error = program_replace(watch);
+	if (!error)
+		error = module_table_rows(&watch->modules, &rows);
 	if (!error)
 		error = rows_put(watch, &rows);
 	return error ? error : probes_attach(watch);
+}
+
+/* Threads that have ended leave their entries. */
+static bool thread_drop(void *context, uint32_t thread)
+{
+	const struct watch *watch = context;
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", (int)watch->options.pid, thread);
+	return access(path, F_OK) && errno == ENOENT;
 }
 
 static bool has_ended(const struct watch *watch)
@@ -251,6 +301,8 @@ struct error *watch_poll(struct watch *watch, bool *ret_ended)
 	struct error *error = watch_kernel_events(&watch->kernel);
 	if (!error && !*ret_ended && watch->polls++ % POLLS_PER_REFRESH == 0)
 		error = modules_follow(watch);
+	if (!error && watch->sees_threads && watch->polls % POLLS_PER_PURGE == 0)
+		error = watch_kernel_purge(&watch->kernel, WATCH_MAP_THREADS, thread_drop, watch);
 	/* It has ended meanwhile. */
 	if (error && has_ended(watch)) {
 		error_destroy(error);
@@ -393,8 +445,7 @@ static bool blocks_take(void *context, const void *keys, const void *values, siz
 	return true;
 }
 
-/* The mappings that there are, each a block of its site. */
-static struct error *mappings_count(struct watch *watch)
+static struct error *mappings_follow(struct watch *watch)
 {
 	for (size_t i = 0; i < watch->events.len; i++) {
 		const struct watch_event *event = &watch->events.data[i];
@@ -405,6 +456,28 @@ static struct error *mappings_count(struct watch *watch)
 			return error;
 	}
 	watch_events_clear(&watch->events);
+	return NULL;
+}
+
+static void unmapped_count(struct watch *watch)
+{
+	for (size_t i = 0; i < watch->mappings.gone.len; i++) {
+		const struct watch_unmapped *gone = &watch->mappings.gone.data[i];
+		size_t number = site_find(watch, gone->site);
+		if (number == SIZE_MAX)
+			continue;
+		struct watch_stack *stack = &watch->stacks.data[number];
+		stack->all_samples += gone->count;
+		stack->all_blocks += (double)gone->count;
+		stack->freed_blocks += (double)gone->count;
+		stack->all_bytes += (double)gone->bytes;
+		stack->freed_bytes += (double)gone->bytes;
+	}
+}
+
+/* The mappings that there are, each a block of its site. */
+static void mappings_count(struct watch *watch)
+{
 	for (size_t i = 0; i < watch->mappings.all.len; i++) {
 		const struct watch_mapping *mapping = &watch->mappings.all.data[i];
 		size_t number = site_find(watch, mapping->site);
@@ -422,7 +495,6 @@ static struct error *mappings_count(struct watch *watch)
 		stack->live_blocks++;
 		stack->live_bytes += (double)mapping->bytes;
 	}
-	return NULL;
 }
 
 static void stacks_clear(struct watch *watch)
@@ -433,7 +505,8 @@ static void stacks_clear(struct watch *watch)
 		stack->live_samples = 0;
 	}
 	watch_lives_clear(&watch->lives);
-	watch->losses = (struct watch_losses){.rows_missing = watch->rows_missing};
+	watch->losses = (struct watch_losses){
+		.rows_missing = watch->rows_missing, .programs = watch->programs};
 }
 
 static struct error *losses_read(struct watch *watch)
@@ -465,8 +538,12 @@ struct error *watch_look(struct watch *watch, uint64_t older_ns)
 	if (!error)
 		error = watch_kernel_each(&watch->kernel, WATCH_MAP_BLOCKS, blocks_take, watch);
 	if (!error)
-		error = mappings_count(watch);
-	return error ? error : losses_read(watch);
+		error = mappings_follow(watch);
+	if (error)
+		return error;
+	unmapped_count(watch);
+	mappings_count(watch);
+	return losses_read(watch);
 }
 
 const struct watch_stacks *watch_stacks_get(const struct watch *watch)

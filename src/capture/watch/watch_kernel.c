@@ -409,3 +409,29 @@ struct error *watch_kernel_each(
 		is_first = false;
 	}
 }
+
+DEFINE_VEC(purge_keys, uint32_t)
+
+struct error *watch_kernel_purge(const struct watch_kernel *kernel, enum watch_map map,
+	bool (*is_gone)(void *context, uint32_t key), void *context)
+{
+	_cleanup_(purge_keys_deinit) struct purge_keys gone = {0};
+	uint32_t key = 0, next;
+	bool is_first = true;
+	for (;;) {
+		union bpf_attr attr;
+		memset(&attr, 0, sizeof(attr));
+		attr.map_fd = (uint32_t)kernel->maps[map];
+		attr.key = is_first ? 0 : (uintptr_t)&key;
+		attr.next_key = (uintptr_t)&next;
+		if (bpf_call(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)))
+			break;
+		key = next;
+		is_first = false;
+		if (is_gone(context, key) && !purge_keys_push(&gone, key))
+			return error_no_memory();
+	}
+	for (size_t i = 0; i < gone.len; i++)
+		watch_kernel_remove(kernel, map, &gone.data[i]);
+	return NULL;
+}

@@ -95,6 +95,10 @@ typedef bool watch_entries(void *context, const void *keys, const void *values, 
 struct error *watch_kernel_each(const struct watch_kernel *kernel, enum watch_map map,
 	watch_entries *found, void *context) must_check_;
 
+/* Goes through the keys of a map of 32-bit keys, and removes those of which `is_gone` is true. */
+struct error *watch_kernel_purge(const struct watch_kernel *kernel, enum watch_map map,
+	bool (*is_gone)(void *context, uint32_t key), void *context) must_check_;
+
 /* Removes an entry; one that is not there is no error. */
 void watch_kernel_remove(const struct watch_kernel *kernel, enum watch_map map, const void *key);
 

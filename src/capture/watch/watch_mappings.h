@@ -19,9 +19,17 @@ struct watch_mapping {
 };
 DEFINE_VEC(watch_mapping_vec, struct watch_mapping)
 
+/* Mappings of a site that are gone. */
+struct watch_unmapped {
+	uint64_t site, count, bytes;
+};
+DEFINE_VEC(watch_unmapped_vec, struct watch_unmapped)
+
 struct watch_mappings {
 	struct interval_map ranges;
-	struct watch_mapping_vec all;
+	struct watch_mapping_vec all; /* the live ones, and some that are not */
+	struct watch_unmapped_vec gone;
+	size_t dead; /* of all */
 };
 
 void watch_mappings_init(struct watch_mappings *mappings);

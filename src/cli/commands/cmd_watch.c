@@ -16,6 +16,7 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 #include "cli/watch/watch_text.h"
+#include "cli/watch/watch_words.h"
 #include "query/moments.h"
 
 #define TOP_USUAL 10u
@@ -31,6 +32,7 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{'p', "pid", "PID", "watch this process (as the operand PID does)"},
+	{'c', "command", "COMMAND", "start COMMAND (words and quotes) and watch it from its first allocation"},
 	{OPT_WATCH_ALL, "all", NULL, "follow all allocations; figures are exact"},
 	{OPT_WATCH_MEAN, "sample-bytes", "SIZE",
 		"sample once every SIZE allocated bytes on average (default: 512K)"},
@@ -50,6 +52,7 @@ struct watch_request {
 	struct watch_shown shown;
 	struct watch_names names;
 	uint64_t pid, interval_s, count;
+	const char *command;
 	bool all, traces;
 	struct sink sink;
 };
@@ -105,6 +108,9 @@ static bool take_option(const struct options *options, int id, void *ctx)
 	switch (id) {
 	case 'p':
 		return take_count(options, "pid", &request->pid);
+	case 'c':
+		request->command = options->argument;
+		return true;
 	case OPT_WATCH_ALL:
 		request->all = true;
 		return true;
@@ -251,10 +257,8 @@ static void trace_print(void *context, const struct watch_news *news)
 		(void)request->sink.write(request->sink.ctx, text.data, text.len);
 }
 
-static struct error *watch_run(struct watch_request *request)
+static void settings_complete(struct watch_request *request)
 {
-	_cleanup_(watch_cleanup) struct watch *watch = NULL;
-	request->watch.pid = (pid_t)request->pid;
 	if (request->all)
 		request->watch.mean_bytes = 0;
 	request->shown.mean_bytes = request->watch.mean_bytes;
@@ -263,15 +267,46 @@ static struct error *watch_run(struct watch_request *request)
 		request->watch.on_event = trace_print;
 		request->watch.context = request;
 	}
-	struct error *error = watch_names_open(&request->names);
+}
+
+/* `is_ours`: the process waits to be released. */
+static struct error *process_watch(struct watch_request *request, bool is_ours)
+{
+	_cleanup_(watch_cleanup) struct watch *watch = NULL;
+	request->watch.pid = (pid_t)request->pid;
+	struct error *error = watch_open(&request->watch, &watch);
+	if (!error && request->shown.shows_blocks)
+		watch_keep_blocks(watch);
 	if (!error)
-		error = watch_open(&request->watch, &watch);
+		error = start_say(request, watch);
+	if (!error && is_ours)
+		error = watch_release(request->watch.pid);
+	if (error && is_ours)
+		watch_spawn_drop(request->watch.pid);
+	return error ? error : intervals_run(watch, request);
+}
+
+static struct error *command_watch_it(struct watch_request *request)
+{
+	struct watch_words words;
+	pid_t pid;
+	struct error *error = watch_words_split(request->command, &words);
+	if (!error)
+		error = watch_spawn(words.data, &pid);
+	watch_words_deinit(&words);
 	if (error)
 		return error;
-	if (request->shown.shows_blocks)
-		watch_keep_blocks(watch);
-	error = start_say(request, watch);
-	return error ? error : intervals_run(watch, request);
+	request->pid = (uint64_t)pid;
+	return process_watch(request, true);
+}
+
+static struct error *watch_run(struct watch_request *request)
+{
+	settings_complete(request);
+	struct error *error = watch_names_open(&request->names);
+	if (error)
+		return error;
+	return request->command ? command_watch_it(request) : process_watch(request, false);
 }
 
 /* PID unless -p, INTERVAL, COUNT. Returns -1, or the exit status of a wrong use. */
@@ -279,9 +314,11 @@ static int operands_take(
 	const struct command *command, struct watch_request *request, char **words, int count)
 {
 	uint64_t *const numbers[] = {&request->pid, &request->interval_s, &request->count};
-	int first = request->pid ? 1 : 0;
+	int first = request->pid || request->command ? 1 : 0;
 	if (!count && !first)
 		return options_wrong(command, "missing PID");
+	if (request->pid && request->command)
+		return options_wrong(command, "-p and -c are two processes: expected one");
 	for (int i = 0; i < count; i++) {
 		if (first + i >= 3)
 			return options_wrong(command, "unexpected '%s'", words[i]);
@@ -318,7 +355,7 @@ static int cmd_watch(const struct command *command, int argc, char **argv)
 
 const struct command command_watch = {
 	.name = "watch",
-	.synopsis = "PID [INTERVAL [COUNT]] [OPTION…]",
+	.synopsis = "PID|-c COMMAND [INTERVAL [COUNT]] [OPTION…]",
 	.what = "Shows which stacks of a process that runs hold memory, seen from the kernel.",
 	.about = "What BCC's memleak does: the functions of the process's allocator are probed by "
 		 "eBPF programs, and\n"
@@ -334,7 +371,8 @@ const struct command command_watch = {
 		 "costs the process\n"
 		 "less, but changes it.\n",
 	.examples = "  heapwise watch $(pidof redis-server)\n"
-		    "  heapwise watch 4711 10 6 --all        six times, every ten seconds\n",
+		    "  heapwise watch 4711 10 6 --all        six times, every ten seconds\n"
+		    "  heapwise watch -c './app --port 80' --all\n",
 	.options = option_specs,
 	.no_files = true,
 	.run = cmd_watch,
