@@ -150,8 +150,9 @@ static __always_inline void event_emit(
 	event->site = site;
 	event->old_address = old_address;
 	event->old_size = old_size;
-	/* The command looks by itself, often enough. */
-	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	/* The command looks by itself, often enough for most. */
+	bpf_ringbuf_submit(event,
+		kind == WATCH_EVENT_MODULES ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /* Walking. */
@@ -573,6 +574,9 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 	case WATCH_UNMAP:
 		if (!is_inside(thread_find(), regs->rsp))
 			event_emit(WATCH_EVENT_UNMAP, regs->rdi, regs->rsi, 0, 0, 0);
+		return 0;
+	case WATCH_MODULES:
+		event_emit(WATCH_EVENT_MODULES, 0, 0, 0, 0, 0);
 		return 0;
 	case WATCH_REMAP:
 		old_address = regs->rdi;

@@ -21,6 +21,7 @@ enum watch_shape {
 	WATCH_MAP,           /* mmap */
 	WATCH_UNMAP,         /* munmap */
 	WATCH_REMAP,         /* mremap */
+	WATCH_MODULES,      /* the dynamic linker has changed what is loaded */
 	WATCH_SHAPES,
 };
 
@@ -135,6 +136,7 @@ enum watch_event_kind {
 	WATCH_EVENT_MAP,
 	WATCH_EVENT_UNMAP,
 	WATCH_EVENT_REMAP,
+	WATCH_EVENT_MODULES, /* the command is woken up for it */
 	WATCH_EVENT_ALLOC,
 	WATCH_EVENT_FREE,
 };

@@ -108,6 +108,9 @@ static inline void watch_cleanup(struct watch **watch)
  */
 struct error *watch_poll(struct watch *watch, bool *ret_ended) must_check_;
 
+/* A descriptor that can be read when watch_poll() should be called at once. */
+int watch_fd(const struct watch *watch);
+
 /* Takes the probes away: nothing changes from then on but by watch_look(). */
 void watch_stop(struct watch *watch);
 

@@ -25,14 +25,16 @@
 #define SITES_MOST (1u << 16)
 #define THREADS_MOST (1u << 15)
 #define RING_BYTES (4u << 20)
-/* Unwind rows: room for as many as there are, so that libraries may be loaded later, at least
- * this. */
-#define ROWS_LEAST (1u << 16)
+/* Unwind rows: room for four times as many as there are at first, so that libraries may be loaded and
+ * other programs executed later; at least this (16 MiB for both tables). */
+#define ROWS_LEAST (1u << 19)
 #define ROWS_MOST (1u << WATCH_SEARCH_STEPS)
 
-/* Polls between looks at the mappings. */
-#define POLLS_PER_REFRESH 3u
-#define POLLS_PER_PURGE 50u
+/* Between looks at the mappings, unless the dynamic linker says that there are others; at the
+ * process; and at its threads. */
+#define REFRESH_NS 300000000ull
+#define ALIVE_NS 50000000ull
+#define PURGE_NS 5000000000ull
 
 DEFINE_VEC(watch_events, struct watch_event)
 
@@ -57,9 +59,12 @@ struct watch {
 	struct watch_lives lives;
 	bool keeps_blocks, no_memory;
 	uint64_t rows_missing;
+	uint64_t replaced_ns; /* when the last of them was */
 	uint64_t programs; /* that it executed since the start */
 	bool sees_threads; /* their numbers are those of the kernel's programs */
-	unsigned polls;
+	bool modules_changed;   /* the dynamic linker said so, */
+	uint64_t modules_at_ns; /* first at this time */
+	uint64_t refreshed_ns, alive_ns, purged_ns;
 	size_t functions, files; /* that are probed */
 	/* During a look. */
 	uint64_t now_ns, older_ns;
@@ -78,7 +83,11 @@ static int event_take(void *context, void *data, size_t bytes)
 	const struct watch_event *event = data;
 	if (bytes < sizeof(*event))
 		return 0;
-	if (event->kind <= WATCH_EVENT_REMAP) {
+	if (event->kind == WATCH_EVENT_MODULES) {
+		if (!watch->modules_changed)
+			watch->modules_at_ns = event->time_ns;
+		watch->modules_changed = true;
+	} else if (event->kind <= WATCH_EVENT_REMAP) {
 		watch->no_memory |= !watch_events_push(&watch->events, *event);
 	} else if (watch->options.on_event) {
 		const struct watch_news news = {event->time_ns, event->address, event->size,
@@ -156,7 +165,7 @@ static struct error *allocator_missing(const struct watch *watch)
 
 static uint32_t rows_room(size_t rows)
 {
-	uint64_t room = max((uint64_t)ROWS_LEAST, 2 * (uint64_t)rows);
+	uint64_t room = max((uint64_t)ROWS_LEAST, 4 * (uint64_t)rows);
 	return (uint32_t)min(room, (uint64_t)ROWS_MOST);
 }
 
@@ -248,9 +257,11 @@ static bool blocks_drop(void *context, const void *keys, const void *values, siz
 {
 	const struct watch *watch = context;
 	const uint64_t *address = keys;
-	(void)values;
-	for (size_t i = 0; i < count; i++)
-		watch_kernel_remove(&watch->kernel, WATCH_MAP_BLOCKS, &address[i]);
+	const struct watch_block *block = values;
+	for (size_t i = 0; i < count; i++) {
+		if (block[i].time_ns < watch->replaced_ns)
+			watch_kernel_remove(&watch->kernel, WATCH_MAP_BLOCKS, &address[i]);
+	}
 	return true;
 }
 
@@ -258,6 +269,8 @@ static struct error *program_replace(struct watch *watch)
 {
 	struct error *error = watch_kernel_events(&watch->kernel);
 	watch->programs++;
+	/* A static program has no dynamic linker that says when. */
+	watch->replaced_ns = watch->modules_changed ? watch->modules_at_ns : now_ns();
 	watch_events_clear(&watch->events);
 	watch_mappings_deinit(&watch->mappings);
 	watch_mappings_init(&watch->mappings);
@@ -295,14 +308,34 @@ static bool has_ended(const struct watch *watch)
 	return process_start_ticks(watch->options.pid) != watch->start_ticks;
 }
 
+/* Returns whether something is due that was done last at *last_ns. */
+static bool time_is_due(uint64_t *last_ns, uint64_t every_ns)
+{
+	uint64_t now = now_ns();
+	if (now - *last_ns < every_ns)
+		return false;
+	*last_ns = now;
+	return true;
+}
+
+static struct error *process_follow(struct watch *watch)
+{
+	struct error *error = NULL;
+	if (time_is_due(&watch->refreshed_ns, REFRESH_NS) || watch->modules_changed) {
+		error = modules_follow(watch);
+		watch->modules_changed = false;
+	}
+	if (!error && watch->sees_threads && time_is_due(&watch->purged_ns, PURGE_NS))
+		error = watch_kernel_purge(&watch->kernel, WATCH_MAP_THREADS, thread_drop, watch);
+	return error;
+}
+
 struct error *watch_poll(struct watch *watch, bool *ret_ended)
 {
-	*ret_ended = has_ended(watch);
+	*ret_ended = time_is_due(&watch->alive_ns, ALIVE_NS) && has_ended(watch);
 	struct error *error = watch_kernel_events(&watch->kernel);
-	if (!error && !*ret_ended && watch->polls++ % POLLS_PER_REFRESH == 0)
-		error = modules_follow(watch);
-	if (!error && watch->sees_threads && watch->polls % POLLS_PER_PURGE == 0)
-		error = watch_kernel_purge(&watch->kernel, WATCH_MAP_THREADS, thread_drop, watch);
+	if (!error && !*ret_ended)
+		error = process_follow(watch);
 	/* It has ended meanwhile. */
 	if (error && has_ended(watch)) {
 		error_destroy(error);
@@ -310,6 +343,11 @@ struct error *watch_poll(struct watch *watch, bool *ret_ended)
 		*ret_ended = true;
 	}
 	return error;
+}
+
+int watch_fd(const struct watch *watch)
+{
+	return watch_kernel_fd(&watch->kernel);
 }
 
 void watch_stop(struct watch *watch)

@@ -43,6 +43,12 @@ struct error *watch_poll(struct watch *watch, bool *ret_ended)
 	return NULL;
 }
 
+int watch_fd(const struct watch *watch)
+{
+	(void)watch;
+	return -1;
+}
+
 void watch_stop(struct watch *watch)
 {
 	(void)watch;

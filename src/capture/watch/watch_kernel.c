@@ -279,7 +279,7 @@ struct probe_batch {
 
 static bool has_return(enum watch_shape shape)
 {
-	return shape != WATCH_FREE && shape != WATCH_UNMAP;
+	return shape != WATCH_FREE && shape != WATCH_UNMAP && shape != WATCH_MODULES;
 }
 
 static struct error *batch_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
@@ -347,6 +347,11 @@ struct error *watch_kernel_events(struct watch_kernel *kernel)
 {
 	int result = kernel->bpf.ring_buffer__consume(kernel->ring);
 	return result < 0 ? error_no_memory() : NULL;
+}
+
+int watch_kernel_fd(const struct watch_kernel *kernel)
+{
+	return kernel->bpf.ring_buffer__epoll_fd(kernel->ring);
 }
 
 struct error *watch_kernel_counts(const struct watch_kernel *kernel, uint64_t ret[WATCH_COUNTS])

@@ -84,6 +84,9 @@ void watch_kernel_detach(struct watch_kernel *kernel);
 /* Hands events to on_event. */
 struct error *watch_kernel_events(struct watch_kernel *kernel) must_check_;
 
+/* Returns a descriptor that can be read when the kernel wakes this process for an event. */
+int watch_kernel_fd(const struct watch_kernel *kernel);
+
 /* Reads the counters of enum watch_count. */
 struct error *watch_kernel_counts(
 	const struct watch_kernel *kernel, uint64_t ret[WATCH_COUNTS]) must_check_;

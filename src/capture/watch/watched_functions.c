@@ -46,6 +46,7 @@ const struct watched_function watched_functions[] = {
 	{"mmap", "mmap", WATCH_MAP, WATCHED_LIBC},
 	{"munmap", "munmap", WATCH_UNMAP, WATCHED_LIBC},
 	{"mremap", "mremap", WATCH_REMAP, WATCHED_LIBC},
+	{"_dl_debug_state", "_dl_debug_state", WATCH_MODULES, WATCHED_LINKER},
 };
 const unsigned watched_function_count = ARRAY_SIZE(watched_functions);
 
@@ -127,9 +128,9 @@ struct error *watched_places_find(
 	elf_file_functions(file, place_note, &search);
 	for (size_t i = 0; i < search.found.len && !search.has_failed; i++) {
 		struct watched_place place = search.found.data[i];
-		bool wanted = watched_functions[place.function].where == WATCHED_ALLOCATOR
-				      ? search.has_malloc
-				      : search.has_mmap;
+		enum watched_where where = watched_functions[place.function].where;
+		bool wanted = where == WATCHED_LINKER ||
+			      (where == WATCHED_LIBC ? search.has_mmap : search.has_malloc);
 		if (wanted && !is_known_place(places, place.address) && place_locate(file, &place))
 			search.has_failed = !watched_places_push(places, place);
 	}

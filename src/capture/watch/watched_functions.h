@@ -11,8 +11,11 @@
 #include "capture/watch/elf_file.h"
 
 enum watched_where {
-	WATCHED_ALLOCATOR, /* where malloc is defined */
-	WATCHED_LIBC,      /* mappings: where mmap is */
+	/* Where malloc is defined. So operators new and delete of a library that only calls malloc
+	 * are not probed. */
+	WATCHED_ALLOCATOR,
+	WATCHED_LIBC,   /* mappings: where mmap is */
+	WATCHED_LINKER, /* anywhere: the dynamic linker's */
 };
 
 struct watched_function {
@@ -20,8 +23,6 @@ struct watched_function {
 	const char *shown; /* "operator new" */
 	enum watch_shape shape;
 	enum watched_where where;
-	/* operators new and delete in a library that only calls malloc are not probed: that is
-	 * what an object with malloc itself is known by. */
 };
 
 extern const struct watched_function watched_functions[];

@@ -3,19 +3,22 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/util.h"
 #include "capture/watch.h"
 #include "cli/options/options.h"
 #include "cli/options/symbol_options.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
-#include "cli/watch/watch_text.h"
+#include "cli/watch/watch_json.h"
 #include "cli/watch/watch_words.h"
 #include "query/moments.h"
 
@@ -23,6 +26,7 @@
 #define OLDER_USUAL_MS 500u
 #define INTERVAL_USUAL_S 5u
 #define POLL_NS 100000000ull
+#define NS_PER_SECOND 1000000000ull
 
 enum {
 	OPT_WATCH_ALL = 256,
@@ -45,6 +49,7 @@ static const struct option_spec option_specs[] = {
 	{'C', "combined-only", NULL, "show sums of stacks only; all ages"},
 	{'t', "trace", NULL, "print each allocation and free as it happens"},
 	{'O', "obj", "FILE", "probe only the allocator in this file (\"c\": libc.so.6)"},
+	{OPT_WATCH_JSON, "json", NULL, "write JSON, schema heapwise.watch/1"},
 	SYMBOL_SPECS{0}};
 
 struct watch_request {
@@ -53,7 +58,9 @@ struct watch_request {
 	struct watch_names names;
 	uint64_t pid, interval_s, count;
 	const char *command;
-	bool all, traces;
+	bool all, traces, writes_json;
+	struct json *json; /* open while it is written */
+	int signals; /* a descriptor of those that ask to end */
 	struct sink sink;
 };
 
@@ -108,6 +115,9 @@ static bool take_option(const struct options *options, int id, void *ctx)
 	switch (id) {
 	case 'p':
 		return take_count(options, "pid", &request->pid);
+	case OPT_WATCH_JSON:
+		request->writes_json = true;
+		return true;
 	case 'c':
 		request->command = options->argument;
 		return true;
@@ -147,39 +157,36 @@ static uint64_t now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Waits until a time; true: a signal asks to end. */
-static bool is_asked_to_end(const sigset_t *signals, uint64_t until_ns)
+/* Waits for the kernel, at most until a time. *ret_over: a signal asks to end. */
+static void kernel_await(const struct watch *watch, int signals, uint64_t until_ns, bool *ret_over)
 {
-	for (;;) {
-		uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
-		const struct timespec wait = {
-			(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
-		if (sigtimedwait(signals, NULL, &wait) > 0)
-			return true;
-		if (errno == EAGAIN)
-			return false;
-	}
+	uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
+	const struct timespec wait = {(time_t)(left / NS_PER_SECOND), (long)(left % NS_PER_SECOND)};
+	struct pollfd waited[] = {{.fd = watch_fd(watch), .events = POLLIN},
+		{.fd = signals, .events = POLLIN}};
+	if (ppoll(waited, ARRAY_SIZE(waited), &wait, NULL) > 0 && waited[1].revents)
+		*ret_over = true;
 }
 
 /* Until the next interval. *ret_over: it was the last one. */
 static struct error *interval_wait(
-	struct watch *watch, const sigset_t *signals, uint64_t due_ns, bool *ret_over)
+	struct watch *watch, int signals, uint64_t due_ns, bool *ret_over)
 {
 	struct error *error = NULL;
 	bool ended = false;
 	while (!error && !*ret_over && now_ns() < due_ns) {
 		uint64_t until = now_ns() + POLL_NS;
-		*ret_over = is_asked_to_end(signals, until < due_ns ? until : due_ns);
+		kernel_await(watch, signals, until < due_ns ? until : due_ns, ret_over);
 		error = watch_poll(watch, &ended);
 		*ret_over |= ended;
 	}
 	return error;
 }
 
-static struct error *interval_show(struct watch *watch, struct watch_request *request,
+static struct error *interval_print(const struct watch *watch, struct watch_request *request,
 	struct watch_before *before, bool *ret_over)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -188,9 +195,8 @@ static struct error *interval_show(struct watch *watch, struct watch_request *re
 	struct tm day;
 	text_init(&text);
 	strftime(at, sizeof(at), "%H:%M:%S", localtime_r(&now, &day));
-	struct error *error = watch_look(watch, request->shown.older_ms * 1000000u);
-	if (!error)
-		error = watch_text_add(&text, watch, &request->names, &request->shown, before, at);
+	struct error *error =
+		watch_text_add(&text, watch, &request->names, &request->shown, before, at);
 	if (!error && text.failed)
 		error = error_no_memory();
 	if (!error)
@@ -198,28 +204,52 @@ static struct error *interval_show(struct watch *watch, struct watch_request *re
 	return error;
 }
 
+static struct error *interval_show(
+	struct watch *watch, struct watch_request *request, struct watch_before *before, bool *ret_over)
+{
+	struct error *error = watch_look(watch, request->shown.older_ms * 1000000u);
+	if (error)
+		return error;
+	if (!request->json)
+		return interval_print(watch, request, before, ret_over);
+	error = watch_json_add(request->json, watch, &request->names, &request->shown, before,
+		(uint64_t)time(NULL));
+	*ret_over |= request->json->failed;
+	return error;
+}
+
 static struct error *intervals_run(struct watch *watch, struct watch_request *request)
 {
 	struct watch_before before = {0};
-	sigset_t signals, was;
 	bool is_over = false;
 	struct error *error = NULL;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &signals, &was);
 	uint64_t due = now_ns();
 	while (!error && !is_over) {
-		due += request->interval_s * 1000000000u;
-		error = interval_wait(watch, &signals, due, &is_over);
+		due += request->interval_s * NS_PER_SECOND;
+		error = interval_wait(watch, request->signals, due, &is_over);
 		if (!error)
 			error = interval_show(watch, request, &before, &is_over);
 		is_over |= request->count && before.looks >= request->count;
 	}
-	sigprocmask(SIG_SETMASK, &was, NULL);
+	if (request->json)
+		(void)watch_json_end(request->json);
 	stack_bytes_deinit(&before.first);
 	stack_bytes_deinit(&before.last);
 	return error;
+}
+
+/* Signals that ask to end are read from a descriptor from now on: one that comes early is not lost. */
+static struct error *signals_open(struct watch_request *request)
+{
+	sigset_t signals;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	request->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+	return request->signals < 0
+		       ? error_errno(ERROR_ENVIRONMENT, errno, "can't wait for signals")
+		       : NULL;
 }
 
 static struct error *start_say(struct watch_request *request, const struct watch *watch)
@@ -233,6 +263,11 @@ static struct error *start_say(struct watch_request *request, const struct watch
 	text_add_counted(&text, files, "file", "files");
 	message("process %" PRIu64 ": %s probed (%s)", request->pid,
 		text.failed ? "functions" : text.data, watch_way_name(watch));
+	if (request->writes_json) {
+		json_init(request->json, request->sink.write, request->sink.ctx);
+		watch_json_begin(request->json, watch, request->pid, &request->shown);
+		return NULL;
+	}
 	text_clear(&text);
 	text_printf(&text, "Attaching to pid %" PRIu64 ", Ctrl+C to quit.\n", request->pid);
 	if (text.failed)
@@ -302,8 +337,14 @@ static struct error *command_watch_it(struct watch_request *request)
 
 static struct error *watch_run(struct watch_request *request)
 {
+	_cleanup_free_ struct json *json = request->writes_json ? malloc(sizeof(*json)) : NULL;
 	settings_complete(request);
+	request->json = json;
+	if (request->writes_json && !json)
+		return error_no_memory();
 	struct error *error = watch_names_open(&request->names);
+	if (!error)
+		error = signals_open(request);
 	if (error)
 		return error;
 	return request->command ? command_watch_it(request) : process_watch(request, false);
@@ -317,6 +358,8 @@ static int operands_take(
 	int first = request->pid || request->command ? 1 : 0;
 	if (!count && !first)
 		return options_wrong(command, "missing PID");
+	if (request->traces && request->writes_json)
+		return options_wrong(command, "-t and --json are two forms: expected one");
 	if (request->pid && request->command)
 		return options_wrong(command, "-p and -c are two processes: expected one");
 	for (int i = 0; i < count; i++) {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/watch/watch_json.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/util.h"
+
+static void member_u64(struct json *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+static void member_bool(struct json *json, const char *key, bool value)
+{
+	json_key(json, key);
+	json_bool(json, value);
+}
+
+static void member_string(struct json *json, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	json_key(json, key);
+	json_string(json, value);
+}
+
+/* Estimates are whole numbers, too. */
+static void member_count(struct json *json, const char *key, double value)
+{
+	json_key(json, key);
+	json_i64(json, llround(value));
+}
+
+void watch_json_begin(struct json *json, const struct watch *watch, uint64_t pid,
+	const struct watch_shown *shown)
+{
+	size_t functions, files;
+	watch_probes(watch, &functions, &files);
+	json_object_begin(json);
+	member_string(json, "schema", "heapwise.watch/1");
+	member_u64(json, "pid", pid);
+	member_bool(json, "exact", !shown->is_sampled);
+	if (shown->mean_bytes)
+		member_u64(json, "sample_bytes", shown->mean_bytes);
+	member_string(json, "way", watch_way_name(watch));
+	member_u64(json, "probed_functions", functions);
+	json_key(json, "intervals");
+	json_array_begin(json);
+}
+
+static void symbol_write(struct json *json, const struct watch *watch,
+	const struct watch_frame *frame, const struct symbol *symbol)
+{
+	json_object_begin(json);
+	if (frame->module != SIZE_MAX)
+		member_string(json, "module", watch_modules_get(watch)->data[frame->module].path);
+	member_u64(json, "address", frame->address);
+	if (symbol) {
+		member_string(json, "function", symbol->function);
+		member_string(json, "file", symbol->file);
+		if (symbol->line)
+			member_u64(json, "line", symbol->line);
+		if (symbol->inlined)
+			member_bool(json, "inlined", true);
+	}
+	json_object_end(json);
+}
+
+static struct error *frames_write(struct json *json, const struct watch *watch,
+	struct watch_names *names, const struct watch_stack *stack)
+{
+	struct error *error = NULL;
+	json_key(json, "frames");
+	json_array_begin(json);
+	for (unsigned i = 0; i < stack->frame_count && !error; i++) {
+		struct watch_frame frame;
+		error = watch_names_frame(names, watch, stack->frames[i], &frame);
+		for (size_t k = 0; k < max(frame.count, (size_t)1) && !error; k++)
+			symbol_write(json, watch, &frame, frame.count ? &frame.symbols[k] : NULL);
+	}
+	json_array_end(json);
+	return error;
+}
+
+static struct error *stack_write(struct json *json, const struct watch *watch,
+	struct watch_names *names, const struct watch_before *before,
+	const struct watch_rank *rank)
+{
+	const struct watch_stack *stack = rank->stack;
+	json_object_begin(json);
+	member_u64(json, "stack", rank->number);
+	member_string(json, "allocator", stack->function);
+	member_bool(json, "mapping", stack->is_mapping);
+	member_count(json, "live_bytes", rank->bytes);
+	member_count(json, "live_blocks", rank->blocks);
+	member_u64(json, "live_samples", stack->live_samples);
+	if (before->looks) {
+		member_count(json, "since_last_bytes",
+			rank->bytes - watch_before_bytes(&before->last, rank->number));
+		member_count(json, "since_first_bytes",
+			rank->bytes - watch_before_bytes(&before->first, rank->number));
+	}
+	member_count(json, "allocated_bytes", stack->all_bytes);
+	member_count(json, "allocated_blocks", stack->all_blocks);
+	member_count(json, "freed_bytes", stack->freed_bytes);
+	member_count(json, "freed_blocks", stack->freed_blocks);
+	member_bool(json, "complete", !stack->is_incomplete);
+	struct error *error = frames_write(json, watch, names, stack);
+	json_object_end(json);
+	return error;
+}
+
+static void losses_write(struct json *json, const struct watch_losses *losses)
+{
+	json_key(json, "lost");
+	json_object_begin(json);
+	member_u64(json, "blocks_full", losses->blocks);
+	member_u64(json, "stacks_full", losses->stacks);
+	member_u64(json, "threads_full", losses->threads);
+	member_u64(json, "events", losses->events);
+	member_u64(json, "unwind_rows", losses->rows_missing);
+	member_u64(json, "frees_unseen", losses->replaced);
+	json_object_end(json);
+	member_u64(json, "failed_allocations", losses->failed);
+	member_u64(json, "programs_executed", losses->programs);
+	member_u64(json, "samples", losses->samples);
+	member_u64(json, "samples_with_incomplete_stacks", losses->incomplete);
+}
+
+struct error *watch_json_add(struct json *json, const struct watch *watch,
+	struct watch_names *names, const struct watch_shown *shown, struct watch_before *before,
+	uint64_t wall_seconds)
+{
+	_cleanup_(watch_ranks_deinit) struct watch_ranks ranks = {0};
+	struct error *error = watch_rank_stacks(watch, shown, &ranks);
+	double bytes = 0, blocks = 0;
+	if (error)
+		return error;
+	for (size_t i = 0; i < ranks.len; i++) {
+		bytes += ranks.data[i].bytes;
+		blocks += ranks.data[i].blocks;
+	}
+	json_object_begin(json);
+	member_u64(json, "time", wall_seconds);
+	member_count(json, "live_bytes", bytes);
+	member_count(json, "live_blocks", blocks);
+	member_u64(json, "stacks_with_blocks", ranks.len);
+	losses_write(json, watch_losses_get(watch));
+	json_key(json, "stacks");
+	json_array_begin(json);
+	for (size_t i = 0; i < min(ranks.len, (size_t)shown->top) && !error; i++)
+		error = stack_write(json, watch, names, before, &ranks.data[i]);
+	json_array_end(json);
+	json_object_end(json);
+	return error ? error : watch_before_note(before, watch, shown);
+}
+
+bool watch_json_end(struct json *json)
+{
+	json_array_end(json);
+	json_object_end(json);
+	return json_finish(json);
+}
