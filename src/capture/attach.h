@@ -7,19 +7,39 @@
 #ifndef CAPTURE_ATTACH_H
 #define CAPTURE_ATTACH_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "capture/launch.h"
+#include "capture/older.h"
+#include "process/stop.h"
 
 /* What attaching to a process means, found without changing it. */
 struct attach_outlook {
 	char *allocator; /* path of the object that defines malloc; owned */
 	size_t slots, objects, other;
 	unsigned threads;
-	bool own_operators; /* operators new and delete are the allocator's */
+	bool own_operators;   /* operators new and delete are the allocator's */
+	enum hpw_older older; /* why what is there now would not be listed; UNKNOWN: it would be */
+	uint64_t copy_ns; /* about how long the process would stand still for that; 0: not known */
+};
+
+/* Whether what was allocated before is listed. */
+enum attach_before {
+	ATTACH_BEFORE_AUTO,     /* if it would not stand still for longer than budget_ns */
+	ATTACH_BEFORE_SNAPSHOT, /* however long it stands still */
+	ATTACH_BEFORE_NONE,
+};
+
+/* A copy of the process as it was when it was attached. */
+struct attach_copy {
+	const struct stopped *stopped;     /* its threads, which go on */
+	pid_t pid;                         /* whose memory is to be read */
+	const char *allocator;             /* path of the object that defines malloc */
+	const volatile sig_atomic_t *stop; /* not 0: nobody wants it any more */
 };
 
 /* What has been done. */
@@ -29,6 +49,7 @@ struct attach_start {
 	uint64_t stop_ns, pause_ns; /* to stop all threads; that they stood still */
 	size_t late_threads;        /* that have not stopped: they are in the kernel */
 	pid_t late_tid;             /* the first of them */
+	enum hpw_older older; /* why what was there before is not listed; UNKNOWN: it is being */
 };
 
 struct attach_options {
@@ -37,6 +58,12 @@ struct attach_options {
 		*launch;    /* file, overwrite, mode, dumps, errors, lifeline count */
 	uint64_t for_ns;    /* then it is let go; 0: when a signal asks for it */
 	uint64_t budget_ns; /* to stop all threads, at most; 0: any time */
+	enum attach_before before;
+	/* Fills a list of the blocks of a copy; called in a thread of its own. NULL: there is none.
+	 */
+	struct error *(*list_blocks)(
+		void *context, const struct attach_copy *copy, struct older_list *list);
+	void *list_blocks_context;
 	/* Set at the end: how many references were changed later than at the start, of libraries
 	 * that were loaded meanwhile: their calls before that are not recorded. NULL: nobody asks.
 	 */
@@ -47,7 +74,8 @@ struct attach_options {
 
 /* Says what attaching to a process would mean. Errors are the reasons against it. Call
  * attach_outlook_deinit() in any case. */
-struct error *attach_examine(pid_t pid, struct attach_outlook *ret) must_check_;
+struct error *attach_examine(
+	const struct attach_options *options, struct attach_outlook *ret) must_check_;
 void attach_outlook_deinit(struct attach_outlook *outlook);
 
 /*

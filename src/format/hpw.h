@@ -268,6 +268,22 @@ struct hpw_trailer {
 static_assert(sizeof(struct hpw_trailer) == 24, "stored");
 #define HPW_TRAILER_MAGIC "HWINDEX"
 
+/* What came of the list of the blocks that a process had when it was attached. */
+enum hpw_older {
+	HPW_OLDER_UNKNOWN = 0,   /* the writer made none */
+	HPW_OLDER_TYPED = 1,     /* they are in the recording, by type */
+	HPW_OLDER_SIZED = 2,     /* they are, by size alone: there was no time for types */
+	HPW_OLDER_UNWANTED = 3,  /* nobody wanted them */
+	HPW_OLDER_SAMPLED = 4,   /* of a sample they are not wanted */
+	HPW_OLDER_PAUSE = 5,     /* the pause to copy the process would have been too long */
+	HPW_OLDER_REFUSED = 6,   /* the process could not be copied */
+	HPW_OLDER_LACKS = 7,     /* it has memory that a copy lacks */
+	HPW_OLDER_ALLOCATOR = 8, /* blocks of its allocator can't be listed */
+	HPW_OLDER_LATE = 9,      /* the list was not there in time */
+	HPW_OLDER_FAILED = 10,   /* the heap could not be read, or there was no memory */
+	HPW_OLDER_KINDS = 11
+};
+
 /* Keys of the TARGET chunk: key, length, bytes; an integer is 8 bytes. */
 enum hpw_target_key {
 	HPW_TARGET_PID = 1,
@@ -357,6 +373,14 @@ enum hpw_summary_key {
 	HPW_SUM_STOPPED_AT_END = 83, /* 1: it had not */
 	/* With HPW_TARGET_MODE_CHANGES: events at the change that neither recording has. */
 	HPW_SUM_CHANGE_MISSED = 84,
+	/* Of an attached process, what it had allocated before: enum hpw_older; how many blocks, of
+	 * how many bytes are in the recording; how many of its threads may have been inside the
+	 * allocator then; and bytes of its heap in which no blocks could be made out. */
+	HPW_SUM_OLDER = 85,
+	HPW_SUM_OLDER_BLOCKS = 86,
+	HPW_SUM_OLDER_BYTES = 87,
+	HPW_SUM_OLDER_THREADS = 88,
+	HPW_SUM_OLDER_DAMAGED = 89,
 };
 
 /* Why an event is not in the recording. */

@@ -28,6 +28,8 @@ enum hw_alloc_kind {
 	HW_NEW_ARRAY_ALIGNED_NOTHROW = 15,
 	HW_ALLOC_KINDS = 16
 };
+/* Of sites of recordings only: it is not known how; any free suits it. */
+#define HW_ALLOC_UNKNOWN 127u
 
 enum hw_free_kind {
 	HW_FREE = 0,              /* free, free_sized, free_aligned_sized, cfree */
@@ -81,7 +83,7 @@ static inline int hw_free_is_realloc(int kind)
 /* The free kind that matches an allocation kind; anything else is a mismatch worth reporting. */
 static inline enum hw_free_kind hw_matching_free(enum hw_alloc_kind kind)
 {
-	if (kind < HW_NEW)
+	if (kind < HW_NEW || kind >= HW_ALLOC_KINDS)
 		return HW_FREE;
 	return (kind & 1) ? HW_DELETE_ARRAY : HW_DELETE;
 }

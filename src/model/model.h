@@ -133,6 +133,27 @@ struct mapped_sums {
 	uint64_t allocator_bytes; /* of `bytes`: by the library that has malloc; blocks lie there */
 };
 
+/* What came of the list of what a process had allocated before it was attached. */
+enum older_blocks {
+	OLDER_BLOCKS_UNKNOWN, /* it was not attached, or nobody made one */
+	OLDER_BLOCKS_TYPED,   /* they are in the recording, by type */
+	OLDER_BLOCKS_SIZED,   /* they are, without types: there was no time */
+	OLDER_BLOCKS_UNWANTED,
+	OLDER_BLOCKS_SAMPLED,
+	OLDER_BLOCKS_PAUSE,
+	OLDER_BLOCKS_REFUSED,
+	OLDER_BLOCKS_LACKS,
+	OLDER_BLOCKS_ALLOCATOR,
+	OLDER_BLOCKS_LATE,
+	OLDER_BLOCKS_FAILED,
+	OLDER_BLOCKS_KINDS
+};
+
+static inline bool older_blocks_are_known(enum older_blocks older)
+{
+	return older == OLDER_BLOCKS_TYPED || older == OLDER_BLOCKS_SIZED;
+}
+
 struct recording {
 	const char *path;   /* as the user gave it */
 	const char *source; /* static; what kind of file it is: "recording", "pprof"… */
@@ -204,6 +225,12 @@ struct recording {
 	 * it was recorded from its start. `detached`: it was let go, and went on. */
 	uint64_t attached_ns;
 	bool detached;
+	/* Then: what came of a list of what was live; how many blocks of how many (usable) bytes
+	 * are in the recording, as sites of an unknown kind without calls; how many threads may
+	 * have been inside the allocator, each of which may have one block more or less; and bytes
+	 * of the heap in which no blocks could be made out. */
+	enum older_blocks older;
+	uint64_t older_blocks, older_bytes, older_threads, older_damaged;
 	/* Of a dump: why it was written, "it was requested"; NULL: it is none. */
 	const char *dump;
 	uint64_t reset_ns; /* of a dump: its counts of calls begin then; 0: with the recording */

@@ -149,6 +149,18 @@ static bool was_attached(const struct model *model)
 	return model_recording(model)->attached_ns > 0;
 }
 
+/* What it had allocated before is not known. */
+static bool lacks_older(const struct model *model)
+{
+	return was_attached(model) && !older_blocks_are_known(model_recording(model)->older);
+}
+
+/* It is, but for where that was. */
+static bool has_older(const struct model *model)
+{
+	return was_attached(model) && older_blocks_are_known(model_recording(model)->older);
+}
+
 static bool was_detached(const struct model *model)
 {
 	return model_recording(model)->detached;
@@ -222,8 +234,11 @@ static const struct reason {
 		"recording was stopped for a time: what was allocated then is not in it"},
 	{goes_on_after_change, OF_ALL | OF_STACKS, 0,
 		"it begins with a change of the mode: what was allocated before is not in it"},
-	{was_attached, OF_ALL | OF_STACKS, 0,
+	{lacks_older, OF_ALL | OF_STACKS, 0,
 		"the program was attached while it ran: what it had allocated before is not in it"},
+	{has_older, OF_STACKS, 0,
+		"the program was attached while it ran: what it had allocated before has no "
+		"stacks"},
 	{has_ignored, OF_ALL | OF_STACKS, 0, "the program had some allocations left out"},
 	{is_loaded_apart, OF_ALL | OF_STACKS, OF_LIVE,
 		"allocations and frees of libraries loaded with RTLD_DEEPBIND or dlmopen are not "

@@ -213,6 +213,52 @@ static void add_changes(const struct model *model, struct text *text)
 			       "went on in another one.\n");
 }
 
+/* Why what was allocated before is not known. */
+static const char *const older_reasons[OLDER_BLOCKS_KINDS] = {
+	[OLDER_BLOCKS_UNWANTED] = ", as it was asked for (--before=none)",
+	[OLDER_BLOCKS_SAMPLED] = ", which samples have no use for",
+	[OLDER_BLOCKS_PAUSE] = ", since copying the process would have stopped it for longer than "
+			       "--pause allows (--before=snapshot: do it anyway)",
+	[OLDER_BLOCKS_REFUSED] = ", since the process could not be copied (a limit of processes or "
+				 "memory, or seccomp)",
+	[OLDER_BLOCKS_LACKS] = ", since a copy of the process would lack some of its memory "
+			       "(MADV_DONTFORK, MADV_WIPEONFORK)",
+	[OLDER_BLOCKS_ALLOCATOR] = ", since blocks of its allocator can't be listed (those of "
+				   "glibc, musl, jemalloc 5, tcmalloc and mimalloc 2 can)",
+	[OLDER_BLOCKS_LATE] = ", since listing them took too long for all that the process did "
+			      "meanwhile",
+	[OLDER_BLOCKS_FAILED] = ", since its heap could not be read",
+};
+
+static void add_older(const struct recording *recording, struct text *text)
+{
+	if (!older_blocks_are_known(recording->older)) {
+		text_add(text, "blocks allocated before are not in this recording");
+		text_add(text,
+			older_reasons[recording->older] ? older_reasons[recording->older] : "");
+		return;
+	}
+	text_add_counted(text, recording->older_blocks, "block", "blocks");
+	text_add(text, " (");
+	text_add_bytes(text, recording->older_bytes);
+	text_add(text, " usable) were there, which are counted as live from the beginning, not as "
+		       "calls; they have no stacks, but ");
+	text_add(text, recording->older == OLDER_BLOCKS_TYPED
+			       ? "types, as 'heapwise heap' finds them"
+			       : "no types either, since the process did too much meanwhile");
+	if (recording->older_threads) {
+		text_add(text, "; ");
+		text_add_counted(text, recording->older_threads, "thread", "threads");
+		text_add(text, " may have been inside the allocator: up to as many blocks may be "
+			       "missing or too many");
+	}
+	if (recording->older_damaged) {
+		text_add(text, "; in ");
+		text_add_bytes(text, recording->older_damaged);
+		text_add(text, " of the heap no blocks could be made out");
+	}
+}
+
 static void add_attached(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
@@ -220,11 +266,15 @@ static void add_attached(const struct model *model, struct text *text)
 		return;
 	text_add(text, "The program had run for ");
 	text_add_duration_ns(text, recording->attached_ns);
-	text_add(text, " when it was attached: blocks allocated before are not in this recording");
+	text_add(text, " when it was attached: ");
+	add_older(recording, text);
 	if (recording->stopped_frees && !recording->stops) {
-		text_add(text, ", nor are ");
+		text_add(text, older_blocks_are_known(recording->older) ? "; not in it are "
+									: ", nor are ");
 		text_add_counted(text, recording->stopped_frees, "free", "frees");
-		text_add(text, " of such blocks that were seen");
+		text_add(text, older_blocks_are_known(recording->older)
+				       ? " of blocks that are not known"
+				       : " of such blocks that were seen");
 	}
 	text_add(text, ".\n");
 }

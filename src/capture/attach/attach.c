@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "capture/ask.h"
+#include "capture/attach/before.h"
 #include "capture/attach/inject.h"
 #include "capture/collector/collector.h"
 #include "capture/collector/descriptor.h"
@@ -49,6 +50,7 @@ struct attaching {
 	struct attach_plan plan;
 	struct attach_image image;
 	struct attached attached;
+	struct before before;
 	pid_t collector;
 	int control, signals, rings; /* descriptors */
 	char *message;               /* shared with the collector */
@@ -69,13 +71,15 @@ static struct error *describe_plan(const struct attach_plan *plan, struct attach
 	return ret->allocator ? NULL : error_no_memory();
 }
 
-struct error *attach_examine(pid_t pid, struct attach_outlook *ret)
+struct error *attach_examine(const struct attach_options *options, struct attach_outlook *ret)
 {
 	struct attach_plan plan;
 	*ret = (struct attach_outlook){.allocator = NULL};
-	struct error *error = attach_plan_make(pid, &plan);
+	struct error *error = attach_plan_make(options->pid, &plan);
 	if (!error)
 		error = describe_plan(&plan, ret);
+	if (!error)
+		ret->older = before_look(options, &ret->copy_ns);
 	attach_plan_deinit(&plan);
 	return error;
 }
@@ -154,7 +158,8 @@ static int collector_main(struct attaching *a, int control, int connection)
 		.began = a->began,
 		.first = &caller,
 		.attached_ns = age_ns(pid),
-		.first_message = a->message};
+		.first_message = a->message,
+		.older = a->before.list.head ? &a->before.list : NULL};
 	return collector_run(&start);
 }
 
@@ -295,6 +300,7 @@ static void wait_for_end(struct attaching *a, struct launch_result *ret)
 		now = stop_now_ns();
 		if (asked || (a->options->for_ns && now >= until && !a->detaching))
 			ask_to_detach(a);
+		before_service(&a->before);
 		if (a->detaching || changed)
 			continue;
 		if (!look_at_process(a, now)) {
@@ -333,10 +339,13 @@ static struct error *attach_begin(struct attaching *a)
 	if (!error)
 		error = open_all(a);
 	if (!error)
+		before_prepare(&a->before, a->options, &a->plan);
+	if (!error)
 		error = start_collector(a);
 	if (error)
 		return error;
-	error = attach_inject(&a->plan, &a->image, a->rings, a->options->budget_ns, &a->attached);
+	error = attach_inject(
+		&a->plan, &a->image, a->rings, a->options->budget_ns, &a->before, &a->attached);
 	close(a->rings);
 	a->rings = -1;
 	a->objects_state = libraries_state(a);
@@ -351,13 +360,16 @@ static void report_start(const struct attaching *a)
 		.stop_ns = a->attached.pause.stop_ns,
 		.pause_ns = a->attached.pause.all_ns,
 		.late_threads = a->attached.pause.late_threads,
-		.late_tid = a->attached.pause.late_tid};
+		.late_tid = a->attached.pause.late_tid,
+		.older = !a->before.list.head ? HPW_OLDER_FAILED
+					      : (enum hpw_older)a->before.list.head->why};
 	if (a->options->on_start)
 		a->options->on_start(a->options->on_start_context, &start);
 }
 
 static void attaching_deinit(struct attaching *a)
 {
+	before_end(&a->before);
 	attach_plan_deinit(&a->plan);
 	attach_image_close(&a->image);
 	const int descriptors[] = {a->control, a->signals, a->rings};
@@ -402,6 +414,7 @@ struct error *attach_and_wait(const struct attach_options *options, struct launc
 	close(a.file.fd);
 	session_stop_listening(&a.session);
 	report_start(&a);
+	before_begin(&a.before);
 	wait_for_end(&a, ret);
 	if (options->ret_later)
 		*options->ret_later = a.later;

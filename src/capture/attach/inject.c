@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/attach/before.h"
 #include "capture/attach/injection.h"
 
 #include <errno.h>
@@ -371,7 +372,8 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 }
 
 /* Threads that run 32-bit code, or none that can do calls. */
-static void check_stopped(struct injection *in, uint64_t budget_ns, struct attach_pause *pause)
+static void check_stopped(
+	struct injection *in, uint64_t budget_ns, struct before *before, struct attach_pause *pause)
 {
 	pause->stop_ns = stop_now_ns() - in->stopped.since_ns;
 	if (stop_is_32bit(&in->stopped))
@@ -386,6 +388,8 @@ static void check_stopped(struct injection *in, uint64_t budget_ns, struct attac
 			(double)budget_ns / 1e6);
 	else
 		check_alone(in);
+	if (!in->error)
+		before_take(before, &in->stopped);
 	if (!in->error)
 		in->error = remote_calls_begin(&in->stopped, &in->calls);
 }
@@ -426,6 +430,7 @@ struct inject_work {
 	const struct attach_image *image;
 	int shared;
 	uint64_t budget_ns;
+	struct before *before;
 	struct attached *ret;
 };
 
@@ -438,7 +443,7 @@ static struct error *inject_in_thread(void *context)
 	if (!in.error)
 		in.error = stop_alone(&in);
 	if (!in.error) {
-		check_stopped(&in, work->budget_ns, &ret->pause);
+		check_stopped(&in, work->budget_ns, work->before, &ret->pause);
 		if (!in.error)
 			inject_stopped(&in, work->plan, work->image, work->shared);
 		ret->image = in.settings->image;
@@ -448,9 +453,9 @@ static struct error *inject_in_thread(void *context)
 }
 
 struct error *attach_inject(const struct attach_plan *plan, const struct attach_image *image,
-	int shared, uint64_t budget_ns, struct attached *ret)
+	int shared, uint64_t budget_ns, struct before *before, struct attached *ret)
 {
-	struct inject_work work = {plan, image, shared, budget_ns, ret};
+	struct inject_work work = {plan, image, shared, budget_ns, before, ret};
 	*ret = (struct attached){
 		.pid = plan->pid, .settings = image->settings, .data = image->data};
 	return injection_run(inject_in_thread, &work);

@@ -16,6 +16,8 @@
 #include "capture/attach/plan.h"
 #include "capture/recorder/recorder.h"
 
+struct before;
+
 struct attach_pause {
 	uint64_t stop_ns; /* that it took to stop all threads */
 	uint64_t all_ns;  /* that the first of them was stopped */
@@ -38,9 +40,10 @@ struct attached {
  * unmapped. budget_ns: if it takes longer to stop all threads, nothing is changed. Nothing is
  * changed either while a vfork child runs in the process's memory (ERROR_ENVIRONMENT); one that has
  * not gone on is waited for for two seconds.
+ * before: is told when it has stopped.
  */
 struct error *attach_inject(const struct attach_plan *plan, const struct attach_image *image,
-	int shared, uint64_t budget_ns, struct attached *ret) must_check_;
+	int shared, uint64_t budget_ns, struct before *before, struct attached *ret) must_check_;
 
 /* Changes slots of objects that were loaded since, as `plan` has them now, which were not changed
  * yet, and those that the process has overwritten; *ret_changed: how many. */

@@ -96,6 +96,14 @@ void collector_drop(struct collector *c, struct tracked_process *s)
 	tracked_process_destroy(s);
 }
 
+/* Who made the list of what root had allocated before is gone. */
+static void hurry_older(const struct collector *c)
+{
+	struct tracked_process *root = collector_find(c, c->start->root);
+	if (root && root->recorder)
+		recorder_hurry_older(root->recorder);
+}
+
 static void on_control(struct collector *c)
 {
 	struct collector_ended message;
@@ -112,6 +120,7 @@ static void on_control(struct collector *c)
 	} else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		c->launcher_gone = true;
 		epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->start->control, NULL);
+		hurry_older(c);
 	}
 }
 

@@ -113,6 +113,8 @@ struct collector_start {
 	 * not. */
 	uint64_t attached_ns;
 	char *first_message;
+	/* Then: what root had allocated before, borrowed; NULL: that is not known. */
+	const struct older_list *older;
 	/* Called, without a launcher, for each recording that is complete when root has ended, of
 	 * very many those that are named; NULL: nobody wants to know. */
 	recording_end_function *on_recording;

@@ -271,7 +271,7 @@ static void record_image(
 		s->mode = from->mode;
 	const struct recording_settings settings = {collector_next_mode(c, &s->mode),
 		c->start->leak_check, plan->signal, plan->at_exit, c->tsc_hz, c->write_queue,
-		c->start->attached_ns};
+		c->start->attached_ns, c->start->older};
 	const struct hw_hello *hello = &caller->hello;
 	struct lineage_image *parent = forked_by(c, caller);
 	if (parent) { /* it may have ended, and the child be another's by now */

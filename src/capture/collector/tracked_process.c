@@ -327,6 +327,7 @@ struct error *tracked_process_record(struct tracked_process *process, struct ses
 		.tsc_hz = settings->tsc_hz,
 		.mode = settings->mode,
 		.attached_ns = settings->attached_ns,
+		.older = settings->older,
 		.awaited = process->takes_along || leaks->at_exit || leaks->at_main_end ||
 			   settings->dumps_at_exit || settings->mode.mappings != MODE_MAPPINGS_OFF,
 		.awaited_at_main_end = leaks->at_main_end,

@@ -110,6 +110,7 @@ struct recording_settings {
 	uint64_t tsc_hz;
 	struct write_queue *write_queue; /* as in recorder_start */
 	uint64_t attached_ns;            /* likewise */
+	const struct older_list *older;  /* likewise */
 };
 
 /*

@@ -11,8 +11,8 @@
 #define NODES_KEPT 256u
 
 /* The table of stacks is the process's; numbers are handed out by an atomic addition on either
- * side. Returns 0 if there is none left. */
-static uint32_t add_node(struct recorder *r, uint32_t parent, uint64_t frame)
+ * side. */
+uint32_t recorder_add_node(struct recorder *r, uint32_t parent, uint64_t frame)
 {
 	struct hw_shm *shm = r->shm;
 	uint32_t most = r->source->nodes_max - NODES_KEPT;
@@ -34,7 +34,8 @@ static uint32_t stack_in_pool(struct recorder *r, uint32_t stack, uint32_t name)
 	const uint32_t *known = pool_nodes_find(&r->pools.nodes, key);
 	if (known)
 		return *known;
-	uint32_t id = stack < r->source->nodes_max ? add_node(r, stack, pool_frame(name)) : 0;
+	uint32_t id =
+		stack < r->source->nodes_max ? recorder_add_node(r, stack, pool_frame(name)) : 0;
 	uint32_t *place = id ? pool_nodes_insert(&r->pools.nodes, key, NULL) : NULL;
 	if (!place)
 		return stack;

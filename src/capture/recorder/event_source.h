@@ -37,6 +37,9 @@
 struct event_lane {
 	const uint64_t *words;
 	uint32_t size; /* in words, a power of two */
+	/* Where the producer's laps end, which a HW_R_PAD fills: a part of the size, and a power of
+	 * two; 0: the size itself. */
+	uint32_t lap;
 };
 
 /* A lane at a moment. */

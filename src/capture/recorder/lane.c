@@ -79,7 +79,7 @@ static inline struct record read_record(const struct merge_lane *lane, uint64_t 
 			return r;
 		n += HW_ERROR_WORDS;
 	} else if (r.op == HW_R_PAD) {
-		n = lane->words - (uint32_t)(at & (lane->words - 1));
+		n = lane->lap - (uint32_t)(at & (lane->lap - 1));
 	} else if (r.op != HW_R_LOST && r.op != HW_R_FOREIGN && r.op != HW_R_STACK &&
 		   !((r.op == HW_R_FORK || r.op == HW_R_MOVING) && r.stamped)) {
 		return r;

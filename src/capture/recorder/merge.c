@@ -15,6 +15,14 @@
 #define BUSY_SECONDS 5.0
 #define BUSY_SECONDS_FULL 0.8
 
+void merge_move_lane(struct merge *merge, uint32_t lane, const struct event_lane *memory)
+{
+	struct merge_lane *l = &merge->lanes[lane];
+	l->data = memory->words;
+	l->words = memory->size;
+	l->lap = memory->lap ? memory->lap : memory->size;
+}
+
 void merge_init(struct merge *merge, struct event_source *source, const struct merge_sink *sink)
 {
 	assert(source->lanes < EVENT_LANES_MAX);
@@ -23,10 +31,9 @@ void merge_init(struct merge *merge, struct event_source *source, const struct m
 	merge->sink = *sink;
 	for (uint32_t i = 0; i < source->lanes + source->has_shared; i++) {
 		struct merge_lane *lane = &merge->lanes[i];
-		struct event_lane memory;
+		struct event_lane memory = {.lap = 0};
 		source->ops->lane(source, i, &memory);
-		lane->data = memory.words;
-		lane->words = memory.size;
+		merge_move_lane(merge, i, &memory);
 		lane->number = i;
 		lane->shared = i == source->lanes;
 		lane->thread = MERGE_NO_THREAD;

@@ -118,6 +118,7 @@ struct merge_sink {
 struct merge_lane {
 	const uint64_t *data;
 	uint32_t words;  /* size of the memory */
+	uint32_t lap;    /* of the producer, which a pad ends */
 	uint32_t number; /* in the source */
 	uint32_t generation;
 	uint32_t tid;
@@ -185,6 +186,9 @@ struct merge {
 /* Prepares a merge. `source` is borrowed for as long as the merge is used. */
 void merge_init(struct merge *merge, struct event_source *source, const struct merge_sink *sink);
 void merge_deinit(struct merge *merge);
+
+/* A lane that is empty has its words elsewhere from now on. */
+void merge_move_lane(struct merge *merge, uint32_t lane, const struct event_lane *memory);
 
 /* Goes on over the rings that another merge has taken words of so far, which takes no more. */
 void merge_go_on(struct merge *merge, const struct merge *before);

@@ -51,7 +51,8 @@ void recorder_keep_error(struct recorder *r, struct error *error)
 static struct error *recorder_open(struct recorder *r, const struct recorder_start *start)
 {
 	uint32_t features = start->mode.kind == MODE_SAMPLE ? HPW_FEATURE_SAMPLED : 0;
-	if (start->source && start->source->ops->code_count)
+	bool has_older = start->older && older_list_state(start->older) != OLDER_NONE;
+	if (has_older || (start->source && start->source->ops->code_count))
 		features |= HPW_FEATURE_CODE;
 	if (start->mode.mappings == MODE_MAPPINGS_ONLY)
 		features |= HPW_FEATURE_NO_HEAP;
@@ -68,6 +69,8 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	if (!r->source)
 		error = start->before ? recorder_share_rings(r, start)
 				      : recorder_create_rings(r, start);
+	if (!error)
+		error = recorder_open_older(r, start);
 	if (error)
 		return error;
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
@@ -163,6 +166,8 @@ void recorder_destroy(struct recorder *recorder)
 	keep_deinit(&recorder->keep);
 	checkpoints_deinit(&recorder->checkpoints);
 	merge_deinit(&recorder->merge);
+	held_source_destroy(recorder->held);
+	free(recorder->older.code.names);
 	live_table_deinit(&recorder->live);
 	moving_deinit(&recorder->moving);
 	own_pools_deinit(&recorder->pools);
@@ -196,12 +201,15 @@ static bool thread_alive(void *context, uint32_t tid)
 
 uint64_t recorder_drain(struct recorder *recorder)
 {
+	if (recorder_is_held(recorder))
+		return 1;
 	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
 	uint64_t moved = merge_pass(&recorder->merge, false);
 	uint64_t idle_since = merge_idle_since(&recorder->merge);
 	if (idle_since)
 		encoder_idle(&recorder->encoder, idle_since);
-	if (event_source_lanes_wanted(recorder->source))
+	recorder_end_held(recorder);
+	if (!recorder->held && event_source_lanes_wanted(recorder->source))
 		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	return moved;
 }
@@ -210,6 +218,7 @@ uint64_t recorder_drain(struct recorder *recorder)
 static bool drain_within(struct recorder *r, uint64_t stamp, uint64_t most_ns,
 	const struct recorder_meanwhile *meanwhile)
 {
+	recorder_take_older(r);
 	uint64_t began = recorder_now(r).ns;
 	do {
 		recorder_drain(r);
@@ -254,6 +263,7 @@ const char *recorder_mark(struct recorder *recorder, const char *name, uint64_t 
 void recorder_catch_up(struct recorder *r)
 {
 	uint64_t heads[EVENT_LANES_MAX];
+	recorder_take_older(r);
 	merge_read_heads(&r->merge, heads);
 	merge_pass_until(&r->merge, heads);
 	recorder_flush(r);
@@ -289,7 +299,8 @@ static void look_at_memory(struct recorder *r)
 
 void recorder_service(struct recorder *recorder)
 {
-	merge_reclaim(&recorder->merge, thread_alive, recorder);
+	if (!recorder->held) /* a ring may have what is not in its lane yet */
+		merge_reclaim(&recorder->merge, thread_alive, recorder);
 	struct clock_pair now = recorder_now(recorder);
 	bool due = recorder_needs_checkpoints(recorder) &&
 		   checkpoints_due(&recorder->checkpoints, now.ns, recorder->tally.steps);
@@ -325,11 +336,11 @@ static void fill_totals(
 	struct rusage usage = {.ru_maxrss = 0};
 	getrusage(RUSAGE_SELF, &usage);
 	const struct tally *t = &r->tally;
-	*ret = (struct recorder_totals){.events = s->events,
+	*ret = (struct recorder_totals){.events = s->events - r->older.blocks,
 		.lost = footer_lost(s),
 		.repairs = t->repairs,
-		.allocations = t->calls.allocations,
-		.allocated_bytes = t->calls.allocated_bytes,
+		.allocations = t->calls.allocations - r->older.blocks,
+		.allocated_bytes = t->calls.allocated_bytes - r->older.bytes,
 		.frees = t->calls.frees,
 		.failed = t->heap.failed,
 		.live_blocks = t->heap.live_blocks,
@@ -338,7 +349,10 @@ static void fill_totals(
 		.peak_bytes = t->heap.peak_bytes,
 		.duration_ns = s->duration_ns,
 		.file_bytes = r->writer.offset,
-		.threads = t->threads_seen,
+		.threads = t->threads_seen - (r->older.blocks != 0),
+		.older = r->older.why,
+		.older_blocks = r->older.blocks,
+		.older_bytes = r->older.bytes,
 		.wrong_frees = wrong_frees(r),
 		.program_errors = r->errors.reports,
 		.unguarded = r->mode.check != MODE_CHECK_OFF && !recorder_is_guarded(r),
@@ -378,6 +392,7 @@ void recorder_finish(
 	struct recorder *recorder, const struct recorder_end *end, struct recorder_totals *ret)
 {
 	struct recorder *r = recorder;
+	recorder_take_older(r);
 	/* One pass takes all there is. Should another process have the memory and go on writing,
 	 * that is no part of this process. */
 	if (!r->cut.done) {

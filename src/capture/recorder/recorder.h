@@ -6,6 +6,7 @@
 #define CAPTURE_RECORDER_H
 
 #include "base/error.h"
+#include "capture/attach/held_source.h"
 #include "capture/collector/clock_pair.h"
 #include "capture/dumps/dump_trigger.h"
 #include "capture/dumps/heap_pages.h"
@@ -15,6 +16,7 @@
 #include "capture/leaks/check_starts.h"
 #include "capture/leaks/leak_check.h"
 #include "capture/leaks/lsan_annotations.h"
+#include "capture/older.h"
 #include "capture/pools/own_pools.h"
 #include "capture/recorder/bad_frees.h"
 #include "capture/recorder/code_names.h"
@@ -53,6 +55,9 @@ struct recorder_start {
 	const char *before_file;
 	/* It was attached when it had run for so many ns; 0: it was recorded from its start. */
 	uint64_t attached_ns;
+	/* Then: what it had allocated before, borrowed for as long as the recorder lives; NULL:
+	 * there was no memory for a list. */
+	const struct older_list *older;
 	uint64_t tsc_hz; /* of stamps, the source's too */
 	struct mode mode;
 	struct clock_pair began;
@@ -81,6 +86,19 @@ struct recorder {
 	 * by this memory alone, not by the source; NULL: there are none. */
 	struct hw_shm *shm;
 	struct ring_source rings;
+	struct held_source *held; /* is the source, while it is not NULL */
+	/* Of an attached process: what it had allocated before. */
+	struct {
+		const struct older_list *list;
+		bool is_urgent;         /* what there is of the list has to do */
+		uint32_t why;           /* enum hpw_older */
+		uint32_t threads;       /* that may have been inside the allocator */
+		uint64_t blocks, bytes; /* in the recording */
+		uint64_t mistaken;      /* of them, found out so far */
+		uint32_t thread;        /* whose they are; if there are any */
+		uint64_t damaged;       /* bytes in which none were made out */
+		struct ring_code code;  /* their frames; the names are owned */
+	} older;
 	int memory; /* the memfd, for the target; -1 once it was sent */
 	struct merge merge;
 	struct live_table live;
@@ -187,7 +205,9 @@ struct recorder_totals {
 	uint32_t is_sampled;  /* 1: the figures are of samples */
 	uint32_t is_changed;  /* 1: it ended with a change of its mode */
 	uint32_t is_detached; /* 1: the process goes on, and was let go */
-	uint32_t unguarded;   /* 1: errors were to be looked for, but the library was not there */
+	uint32_t older; /* enum hpw_older: what came of these, which are in no call's figures */
+	uint64_t older_blocks, older_bytes;
+	uint32_t unguarded; /* 1: errors were to be looked for, but the library was not there */
 	struct leak_found found;
 	char message[256];
 };
@@ -216,6 +236,13 @@ void recorder_hand_over(struct recorder *recorder, struct recorder *next,
 /* Takes all that has happened so far, which may take seconds where threads fill their rings.
  * `meanwhile`: NULL: nothing. Returns false if that did not come to an end in time. */
 bool recorder_take_all(struct recorder *r, const struct recorder_meanwhile *meanwhile);
+
+/* Waits until what an attached process had allocated before is in the recording, or it is plain
+ * that it never will be, for half a minute at most: what it has done since is told afterwards. To
+ * be called before anything that needs all of that. */
+void recorder_take_older(struct recorder *r);
+/* The list of it will not get better: who makes it is gone. */
+void recorder_hurry_older(struct recorder *r);
 
 /* Drains the rings; returns the number of words taken. */
 uint64_t recorder_drain(struct recorder *recorder);

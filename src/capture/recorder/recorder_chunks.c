@@ -182,6 +182,8 @@ struct footer_summary recorder_write_counters(struct recorder *r, const struct r
 		.kept = keep_all(&r->keep),
 		.marks = r->marks,
 		.mappings_lost = r->mappings.lost,
+		.older = {r->older.why, r->older.blocks, r->older.bytes, r->older.threads,
+			r->older.damaged},
 		.instructions =
 			r->cut.done ? r->cut.instructions : instructions_read(r->instructions),
 		.resident_bytes = resident_of(r, report.resident_bytes),

@@ -156,7 +156,7 @@ void recorder_keep_shared(struct recorder *recorder)
 static struct dump_figures estimated_figures(const struct recorder *r)
 {
 	uint64_t allocated = (uint64_t)r->estimate.allocated, live = (uint64_t)r->estimate.live;
-	return (struct dump_figures){.allocated_bytes = allocated,
+	return (struct dump_figures){.allocated_bytes = allocated - r->older.bytes,
 		.freed_bytes = allocated - min(allocated, live),
 		.live_bytes = live,
 		.peak_bytes = (uint64_t)r->estimate.peak,

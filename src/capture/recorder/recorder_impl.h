@@ -32,6 +32,21 @@ void recorder_steps_init(struct recorder *r);
 /* Puts a node of the stacks and its ancestors on the list of those to be written. Returns the node,
  * or 0 if it is invalid or there is no memory. */
 uint32_t recorder_want_stack(struct recorder *r, uint32_t stack);
+/* Adds a node to the process's table of stacks. Returns its number; 0: there is no room. */
+uint32_t recorder_add_node(struct recorder *r, uint32_t parent, uint64_t frame);
+
+/* The list of what an attached process had allocated before, if there is to be one: events are held
+ * until it is there. */
+struct error *recorder_open_older(
+	struct recorder *r, const struct recorder_start *start) must_check_;
+/* Whether a block was taken for one that had been allocated before, and was in truth being freed by
+ * a thread inside the allocator: at most one for each of them. */
+bool recorder_mistook(struct recorder *r, const struct live_entry *block);
+/* Whether events are still held. Enters the list if it is there. */
+bool recorder_is_held(struct recorder *r);
+/* After a pass: nothing more goes through the memory for what was held, once that is empty. */
+void recorder_end_held(struct recorder *r);
+
 /* The fields of struct merge_sink. */
 void recorder_on_alloc(void *context, uint32_t thread, enum hw_alloc_kind kind, uint64_t address,
 	uint32_t stack, uint64_t size, uint64_t stamp);

@@ -146,7 +146,8 @@ static inline enum hw_free_kind kind_of_free(
 {
 	bool deletes = kind == HW_DELETE || kind == HW_DELETE_ARRAY;
 	if (__builtin_expect(deletes && hw_matching_free(allocated) == HW_FREE, 0) &&
-		event_source_notes(r->source) & HW_NOTE_OPERATORS)
+		((unsigned)allocated == HW_ALLOC_UNKNOWN ||
+			event_source_notes(r->source) & HW_NOTE_OPERATORS))
 		return HW_FREE;
 	return kind;
 }
@@ -339,15 +340,16 @@ static __attribute__((flatten)) void on_free(void *context, uint32_t thread, enu
 static enum live_added add_at_occupied(
 	struct recorder *r, const struct live_entry *block, uint64_t stamp)
 {
-	struct live_entry old;
+	struct live_entry old = {.address = 0};
 	bool reports = r->shm && r->shm->notes & HW_NOTE_BLOCKS;
-	if (reports && live_table_find(&r->live, block->address, &old) && recorder_cover(r, &old))
+	bool found = live_table_find(&r->live, block->address, &old);
+	if (reports && found && recorder_cover(r, &old))
 		return live_table_add(&r->live, block);
 	/* Its free was lost, or came out of order, or was in a realloc that a kill cut off. */
 	if (r->in_flight)
 		r->in_flight--;
 	else
-		r->tally.repairs += !r->tally.lost && !r->is_over;
+		r->tally.repairs += !r->tally.lost && !r->is_over && !recorder_mistook(r, &old);
 	r->frees_added++;
 	live_table_take(&r->live, block->address, &old);
 	free_block(r, block->thread, block->address, &old,

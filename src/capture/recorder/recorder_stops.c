@@ -70,7 +70,7 @@ struct recorder_state recorder_state(const struct recorder *recorder)
 		lost += report.lost[i];
 	return (struct recorder_state){
 		.events = recorder_has_unseen(r)
-				  ? r->sums.calls
+				  ? r->sums.calls - r->older.blocks
 				  : r->merge.events - r->merge.dropped + r->frees_added,
 		.lost = lost,
 		.live_blocks = r->tally.heap.live_blocks,

@@ -174,6 +174,19 @@ static void ring_module(struct event_source *source, uint32_t number, struct eve
 	memcpy(ret->build_id, m.build_id, sizeof(m.build_id));
 }
 
+static uint32_t ring_code_count(struct event_source *source)
+{
+	const struct ring_code *code = ((struct ring_source *)source)->code;
+	return code ? code->count + 1 : 1;
+}
+
+static void ring_code(struct event_source *source, uint32_t number, struct event_code *ret)
+{
+	const struct ring_code *code = ((struct ring_source *)source)->code;
+	const char *name = code->names[number - 1];
+	*ret = (struct event_code){.kind = HPW_FRAME_NAME, .name = {name, (uint32_t)strlen(name)}};
+}
+
 static void ring_report(struct event_source *source, uint64_t duration_ns, struct event_report *ret)
 {
 	const struct hw_shm *shm = shm_of(source);
@@ -221,6 +234,8 @@ static const struct event_source_ops ring_ops = {.lane = ring_lane,
 	.thread_name = ring_thread_name,
 	.module_count = ring_module_count,
 	.module = ring_module,
+	.code_count = ring_code_count,
+	.code = ring_code,
 	.report = ring_report};
 
 void ring_source_init(struct ring_source *rings, struct hw_shm *shm, uint64_t tsc_hz)

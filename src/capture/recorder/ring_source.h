@@ -5,9 +5,16 @@
 
 #include "capture/recorder/event_source.h"
 
+/* Frames that are names alone, which the recorder adds to the process's own. */
+struct ring_code {
+	uint32_t count;
+	const char **names;
+};
+
 struct ring_source {
 	struct event_source source;
 	struct hw_shm *shm;
+	const struct ring_code *code; /* borrowed; NULL: none */
 	uint32_t changes; /* of the mode: other producers' words are of other recordings */
 };
 

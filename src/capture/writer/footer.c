@@ -316,7 +316,10 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_WAITS, s->waits}, {HPW_SUM_MAPPINGS_LOST, s->mappings_lost},
 		{HPW_SUM_STOPS, s->stops}, {HPW_SUM_STOPPED_NS, s->stopped_ns},
 		{HPW_SUM_STOPPED_FREES, s->stopped_frees}, {HPW_SUM_STOPPED_AT_END, s->stopped},
-		{HPW_SUM_CHANGE_MISSED, s->change_missed}};
+		{HPW_SUM_CHANGE_MISSED, s->change_missed}, {HPW_SUM_OLDER, s->older.why},
+		{HPW_SUM_OLDER_BLOCKS, s->older.blocks}, {HPW_SUM_OLDER_BYTES, s->older.bytes},
+		{HPW_SUM_OLDER_THREADS, s->older.threads},
+		{HPW_SUM_OLDER_DAMAGED, s->older.damaged}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);

@@ -17,6 +17,10 @@
 
 struct footer_summary {
 	struct recorder_end end;
+	/* HPW_SUM_OLDER and the keys after it. */
+	struct {
+		uint64_t why, blocks, bytes, threads, damaged;
+	} older;
 	uint64_t events, stacks_full, end_tsc, duration_ns;
 	uint64_t longest_wait_ns, wait_ns, waits;
 	uint64_t unrecorded; /* programs it started, all of them */

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/attach.h"
+#include "cli/heap/older_blocks.h"
 #include "cli/options/options.h"
 #include "cli/options/recording_options.h"
 #include "cli/setup/recording_end.h"
@@ -23,7 +24,8 @@ enum {
 	OPT_ATTACH_MODE,
 	OPT_ATTACH_SEED,
 	OPT_ATTACH_DRY_RUN,
-	OPT_ATTACH_PAUSE
+	OPT_ATTACH_PAUSE,
+	OPT_ATTACH_BEFORE
 };
 
 static const struct option_spec option_specs[] = {
@@ -45,6 +47,9 @@ static const struct option_spec option_specs[] = {
 		"nothing"},
 	{OPT_ATTACH_PAUSE, "pause", "TIME",
 		"change nothing if it takes longer than TIME to stop all threads (default: 50ms)"},
+	{OPT_ATTACH_BEFORE, "before", "HOW",
+		"what was allocated before: auto (default): list it, from a copy of the process, "
+		"if that takes no longer than --pause; snapshot: however long; none"},
 	{0}};
 
 struct attach_request {
@@ -74,6 +79,24 @@ static bool take_time(
 			name, text));
 }
 
+static bool take_before(const struct options *options, const char *text, enum attach_before *ret)
+{
+	static const char *const names[] = {[ATTACH_BEFORE_AUTO] = "auto",
+		[ATTACH_BEFORE_SNAPSHOT] = "snapshot",
+		[ATTACH_BEFORE_NONE] = "none"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(text, names[i]) != 0)
+			continue;
+		*ret = (enum attach_before)i;
+		return true;
+	}
+	struct error *error = error_create(
+		ERROR_USAGE, "invalid --before '%s': expected auto, snapshot or none", text);
+	options_refuse(options, error);
+	error_destroy(error);
+	return false;
+}
+
 static bool take_option(const struct options *options, int id, void *ctx)
 {
 	struct attach_request *request = ctx;
@@ -101,8 +124,34 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_ATTACH_PAUSE:
 		return take_time(options, "pause", argument, &request->attach.budget_ns);
+	case OPT_ATTACH_BEFORE:
+		return take_before(options, argument, &request->attach.before);
 	default:
 		return options_untaken(options, id);
+	}
+}
+
+/* Why what was allocated before is not listed; NULL: it is. */
+static const char *describe_older(enum hpw_older why)
+{
+	switch (why) {
+	case HPW_OLDER_UNKNOWN:
+		return NULL;
+	case HPW_OLDER_UNWANTED:
+		return "is not listed (--before=none)";
+	case HPW_OLDER_SAMPLED:
+		return "is not listed: samples have no use for it";
+	case HPW_OLDER_PAUSE:
+		return "is not listed: copying the process would stop it for longer than --pause "
+		       "allows (--before=snapshot: do it anyway)";
+	case HPW_OLDER_LACKS:
+		return "is not listed: a copy of the process would lack some of its memory "
+		       "(MADV_DONTFORK, MADV_WIPEONFORK)";
+	case HPW_OLDER_REFUSED:
+		return "is not listed: the process could not be copied (a limit of processes or "
+		       "memory?)";
+	default:
+		return "is not listed: there is no memory for that";
 	}
 }
 
@@ -126,6 +175,9 @@ static void describe_start(void *context, const struct attach_start *start)
 			"calls are "
 			"recorded as soon as it does",
 			(int)start->late_tid, start->late_threads > 1 ? " and others" : "");
+	const char *older = describe_older(start->older);
+	if (older && start->older != HPW_OLDER_UNWANTED)
+		message("what it had allocated before %s", older);
 	if (!request->attach.for_ns)
 		message("^C, or 'heapwise detach %d', lets it go", (int)request->attach.pid);
 }
@@ -136,7 +188,7 @@ static int show_outlook(const struct attach_request *request)
 	struct attach_outlook outlook;
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
-	struct error *error = attach_examine(request->attach.pid, &outlook);
+	struct error *error = attach_examine(&request->attach, &outlook);
 	if (error) {
 		attach_outlook_deinit(&outlook);
 		return message_error(error);
@@ -156,6 +208,17 @@ static int show_outlook(const struct attach_request *request)
 		text_add_counted(&text, outlook.other, "leads elsewhere and stays",
 			"lead elsewhere and stay");
 	}
+	text_add(&text, "\nbefore         ");
+	const char *older = describe_older(outlook.older);
+	if (older) {
+		text_printf(&text, "what it has allocated so far %s", older);
+	} else {
+		text_add(&text, "what it has allocated so far is listed from a copy of its memory");
+		if (outlook.copy_ns) {
+			text_add(&text, ", for which it stands still for about ");
+			text_add_duration_ns(&text, outlook.copy_ns);
+		}
+	}
 	text_add(&text, "\n");
 	attach_outlook_deinit(&outlook);
 	return output_text(&text);
@@ -169,6 +232,7 @@ static int cmd_attach(const struct command *command, int argc, char **argv)
 	int code;
 	request.attach = (struct attach_options){.launch = &request.launch,
 		.budget_ns = PAUSE_USUAL_MS * 1000000ull,
+		.list_blocks = older_blocks_list,
 		.on_start = describe_start,
 		.on_start_context = &request};
 	if (!options_each(&options, take_option, &request, &code))
@@ -207,9 +271,12 @@ const struct command command_attach = {
 		"them back. No function of the process is called, nothing is loaded, and no file "
 		"has to be visible\n"
 		"to it.\n"
-		"\nBlocks from before are not known: they are not in the totals, and their frees "
-		"are only counted.\n"
-		"'heapwise heap PID' shows what there is in all. 'heapwise ctl PID', 'dump PID', "
+		"\nWhat it had allocated before is listed from a copy of its memory, by type, as "
+		"'heapwise heap' does:\n"
+		"it counts as live from the beginning, has no stacks, and its frees are known. The "
+		"copy takes about\n"
+		"16 ms a GiB, in which the process stands still (--before, --dry-run). 'heapwise "
+		"ctl PID', 'dump PID',\n"
 		"'mark PID' and\n"
 		"'leaks PID' work as for a process that was started under 'run'. Children that it "
 		"forks are not\n"

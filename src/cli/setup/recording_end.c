@@ -66,6 +66,13 @@ static void describe_totals(const struct recorder_totals *t)
 	text_add(&text, "; ");
 	add_allocations(&text, t);
 	describe_text(&text);
+	if (t->older_blocks) {
+		text_add_counted(&text, t->older_blocks, "block", "blocks");
+		text_add(&text, " of ");
+		text_add_bytes(&text, t->older_bytes);
+		text_add(&text, t->older_blocks == 1 ? " was there before" : " were there before");
+		describe_text(&text);
+	}
 	add_unfreed(&text, t);
 	describe_text(&text);
 }

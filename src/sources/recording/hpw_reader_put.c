@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sources/events/hpw_clock.h"
+#include "sources/events/hpw_older.h"
 #include "sources/recording/hpw_small.h"
 
 static struct error *into_live(
@@ -402,6 +403,8 @@ struct error *hpw_reader_put(struct reader *reader)
 		error = put_estimates(reader);
 	if (!error)
 		error = hpw_reader_put_threads(reader);
+	if (!error)
+		hpw_older_put(reader->model, &reader->footer);
 	if (!error)
 		error = put_sizes(reader);
 	if (!error && (reader->flags & SOURCE_WITH_LIVE) && reader->footer.has_summary &&

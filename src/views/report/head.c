@@ -226,6 +226,7 @@ const struct table_type report_unrecorded_type = {
 	}
 #define RARE_COUNT(name, ...) RARE(name, COLUMN_INTEGER, UNIT_COUNT, __VA_ARGS__)
 #define RARE_TIME(name, ...) RARE(name, COLUMN_INTEGER, UNIT_NS, __VA_ARGS__)
+#define RARE_BYTES(name, ...) RARE(name, COLUMN_INTEGER, UNIT_BYTES, __VA_ARGS__)
 #define RARE_FLAG(name, ...) RARE(name, COLUMN_BOOLEAN, UNIT_NONE, __VA_ARGS__)
 #define RARE_WORD(name, ...) RARE(name, COLUMN_TEXT, UNIT_NONE, __VA_ARGS__)
 
@@ -235,10 +236,10 @@ enum {
 	FIRST_COUNT,
 	STRAY_FREES = 14,
 	WAITS = 22,
-	LAST_COUNT = 33,
+	LAST_COUNT = 36,
 	RANGE,
-	LOST = 36,
-	UNRECORDED = 46,
+	LOST = 39,
+	UNRECORDED = 49,
 	DAMAGE,
 	CLASS,
 	MAPPED
@@ -310,7 +311,14 @@ static const struct column recording_columns[] = {
 		"events that threads were about to record when the mode was changed: neither "
 		"recording has them"),
 	RARE_TIME(attached_ns, "how long the process had run when it was attached: what it had "
-			       "allocated before is not known"),
+			       "allocated before is not known without `older_blocks`"),
+	RARE_COUNT(older_blocks,
+		"of an attached process: blocks that it had before; they are live from the "
+		"beginning, and no calls"),
+	RARE_BYTES(older_bytes, "and their usable bytes"),
+	RARE_COUNT(older_threads,
+		"threads that may have been inside the allocator then: as many blocks may be "
+		"missing or too many"),
 	RARE_TIME(reset_ns, "of a dump: its counts of calls begin then, not with the recording"),
 	COUNT(dropped_steps, "allocations and frees that the file does not contain one by one; "
 			     "figures are of all"),
