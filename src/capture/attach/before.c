@@ -111,30 +111,37 @@ static bool is_call_of_allocator(uint64_t number)
 	return false;
 }
 
-static bool is_in_file(const struct process_maps *maps, uint64_t address, const char *path)
+/* The code of the allocator, as the copy has it mapped. */
+struct allocator_code {
+	struct process_maps maps;
+	struct process_memory memory;
+	const struct process_map *map; /* where its malloc is; NULL: that is not known */
+	bool is_libc;
+};
+
+static bool is_in_code(const struct allocator_code *code, uint64_t address)
 {
-	const struct process_map *map = process_maps_find(maps, address);
-	return map && map->executable && !strcmp(map->path, path);
+	const struct process_map *map = process_maps_find(&code->maps, address);
+	return map && map->executable && map->inode == code->map->inode &&
+	       !strcmp(map->path, code->map->path);
 }
 
 /* Whether a thread may be inside a function of the allocator: it is in its file, or was called from
  * there; a thread that waits in the kernel for something else is not. */
-static bool may_be_inside(const struct before *before, const struct process_maps *maps,
-	const struct process_memory *memory, const struct stopped_thread *thread)
+static bool may_be_inside(const struct allocator_code *code, const struct stopped_thread *thread)
 {
-	const char *path = before->plan->allocator;
 	uint64_t words[STACK_WORDS];
-	if (!thread->stopped)
+	if (!thread->stopped || !code->map)
 		return true;
 	if ((int64_t)thread->regs.orig_rax >= 0 && !is_call_of_allocator(thread->regs.orig_rax))
 		return false;
-	if (is_in_file(maps, thread->regs.rip, path))
+	if (is_in_code(code, thread->regs.rip))
 		return true;
-	if (strstr(path, "/libc.") || strstr(path, "/libc-"))
+	if (code->is_libc)
 		return false;
-	size_t n = process_memory_read(memory, thread->regs.rsp, words, sizeof(words)) / 8;
+	size_t n = process_memory_read(&code->memory, thread->regs.rsp, words, sizeof(words)) / 8;
 	for (size_t i = 0; i < n; i++) {
-		if (is_in_file(maps, words[i], path))
+		if (is_in_code(code, words[i]))
 			return true;
 	}
 	return false;
@@ -142,18 +149,21 @@ static bool may_be_inside(const struct before *before, const struct process_maps
 
 static void count_inside(struct before *before)
 {
-	struct process_maps maps = {.text = NULL};
-	struct process_memory memory = {-1, -1, -1, NULL, NULL};
+	struct allocator_code code = {
+		.maps.text = NULL, .memory = {-1, -1, -1, NULL, NULL}, .map = NULL};
 	pid_t pid = before->snapshot.pid;
-	struct error *error = process_maps_read(pid, &maps);
+	struct error *error = process_maps_read(pid, &code.maps);
 	if (!error)
-		error = process_memory_open(pid, pid, NULL, &memory);
+		error = process_memory_open(pid, pid, NULL, &code.memory);
+	if (!error)
+		code.map = process_maps_find(&code.maps, before->plan->real[HW_ATTACH_MALLOC]);
+	code.is_libc = process_map_is_libc(code.map);
 	for (size_t i = 0; i < before->stopped.threads.len; i++)
-		before->list.head->threads += error || may_be_inside(before, &maps, &memory,
-							       &before->stopped.threads.data[i]);
+		before->list.head->threads +=
+			may_be_inside(&code, &before->stopped.threads.data[i]);
 	error_destroy(error);
-	process_memory_close(&memory);
-	process_maps_deinit(&maps);
+	process_memory_close(&code.memory);
+	process_maps_deinit(&code.maps);
 }
 
 static void *make_list(void *context)

@@ -9,8 +9,15 @@
 
 #define LANES_BYTES (HELD_LAPS * HW_SHM_DATA_WORDS * 8ull)
 #define WORDS_MAX (HELD_BYTES_MAX / 8u)
+/* While all lanes have more, threads that were not seen before go through this memory, too: they
+ * would wait for what came before. */
+#define WORDS_FEW (1u << 20)
+/* So often all rings are looked at while one lane's words are taken. */
+#define SWEEP_CALLS 16u
 /* A lane with fewer words than this part of its ring is emptied, and moves no more. */
 #define EMPTIED_PART 4u
+/* All but such a part of the room: it is full. */
+#define FULL_PART 4u
 
 static struct held_source *held_of(struct event_source *source)
 {
@@ -51,17 +58,31 @@ static void move_words(struct held_source *held, uint32_t lane, uint64_t count)
 	held->under->taken(&held->rings.source, lane, to->filled);
 }
 
-/* How many of the ring's words are to be moved now. */
-static uint64_t words_wanted(const struct held_source *held, uint32_t lane, uint64_t there)
+/* Whether the words that are in the ring are to be moved now: all of them, since only what was
+ * published last is known to end with a record. */
+static bool are_wanted(const struct held_source *held, uint32_t lane, uint64_t there)
 {
 	const struct held_lane *l = &held->lanes[lane];
 	uint64_t ring = hw_ring_words(lane), has = l->filled - l->taken;
-	uint64_t room = ring * HELD_LAPS - has;
-	if (!held->holds && !held->takes_all && has < ring / EMPTIED_PART)
-		return 0;
-	if (!held->takes_all && held->moved + there > WORDS_MAX)
-		return 0;
-	return min(there, room);
+	if (!there || there > ring * HELD_LAPS - has)
+		return false;
+	if (held->takes_all)
+		return true;
+	if (!held->holds && held->moved < WORDS_FEW && has < ring / EMPTIED_PART)
+		return false;
+	return held->moved + there <= held->most;
+}
+
+/* Returns how many words stay in the ring. */
+static uint64_t move_wanted(struct held_source *held, uint32_t lane, uint64_t head)
+{
+	uint64_t there = head - held->lanes[lane].filled;
+	if (there > hw_ring_words(lane))
+		return 0; /* nonsense, of which the lane breaks when it is looked at */
+	if (!are_wanted(held, lane, there))
+		return there;
+	move_words(held, lane, there);
+	return 0;
 }
 
 static bool held_look(struct event_source *source, uint32_t lane, struct event_look *ret)
@@ -72,19 +93,29 @@ static bool held_look(struct event_source *source, uint32_t lane, struct event_l
 		return false;
 	if (l->is_ring)
 		return true;
-	uint64_t there = ret->head - l->filled;
-	if (there > hw_ring_words(lane)) { /* nonsense, of which the lane breaks */
+	if (ret->head - l->filled > hw_ring_words(lane)) { /* nonsense, of which the lane breaks */
 		ret->head = l->taken + (uint64_t)hw_ring_words(lane) * HELD_LAPS + 1;
 		return true;
 	}
-	uint64_t wanted = words_wanted(held, lane, there);
-	if (wanted)
-		move_words(held, lane, wanted);
 	/* What stays in the ring may be earlier than what comes to other lanes. */
-	if (wanted < there)
+	if (move_wanted(held, lane, ret->head))
 		ret->busy = ret->head | 1;
 	ret->head = l->filled;
 	return true;
+}
+
+/* A pass over all that was held takes long: threads are not to wait for its end. lane: the one to
+ * be looked at; UINT32_MAX: all. */
+static void move_meanwhile(struct held_source *held, uint32_t lane)
+{
+	struct event_source *source = &held->rings.source;
+	bool all = lane == UINT32_MAX;
+	uint32_t end = all ? source->lanes + source->has_shared : lane + 1;
+	struct event_look look;
+	for (uint32_t i = all ? 0 : lane; i < end; i++) {
+		if (!held->lanes[i].is_ring && held->under->look(source, i, &look))
+			move_wanted(held, i, look.head);
+	}
 }
 
 static void held_taken(struct event_source *source, uint32_t lane, uint64_t tail)
@@ -97,15 +128,21 @@ static void held_taken(struct event_source *source, uint32_t lane, uint64_t tail
 	}
 	uint64_t words = min(tail - l->taken, held->moved);
 	held->moved -= words;
+	if (!held->holds)
+		held->most = min(held->most, held->moved + WORDS_FEW);
 	l->taken = tail;
 	if ((int64_t)(tail - l->filled) > 0) /* the lane broke */
 		l->filled = tail;
+	if (!words)
+		return;
+	__atomic_fetch_add(&held->rings.shm->progress, 1, __ATOMIC_RELAXED);
+	move_meanwhile(held, held->calls++ % SWEEP_CALLS ? lane : UINT32_MAX);
 }
 
 bool held_source_lane_ends(struct held_source *held, uint32_t lane, struct event_lane *ret)
 {
 	struct held_lane *l = &held->lanes[lane];
-	if (l->is_ring || held->holds || l->taken != l->filled)
+	if (l->is_ring || held->holds || l->taken != l->filled || held->moved >= WORDS_FEW)
 		return false;
 	l->is_ring = true;
 	if (l->filled)
@@ -124,14 +161,12 @@ bool held_source_fill(struct held_source *held)
 		held->under->pass_begin(source);
 	for (uint32_t i = 0; i < source->lanes + source->has_shared; i++) {
 		struct event_look look = {.busy = 0};
-		uint64_t before = held->lanes[i].filled;
 		if (!held_look(source, i, &look))
 			continue;
 		uint64_t has = held->lanes[i].filled - held->lanes[i].taken;
-		(void)before;
-		fits &= has < (uint64_t)hw_ring_words(i) * (HELD_LAPS / 2);
+		fits &= has < (uint64_t)hw_ring_words(i) * HELD_LAPS / FULL_PART * (FULL_PART - 1);
 	}
-	return fits && held->moved < WORDS_MAX / 2;
+	return fits && held->moved < WORDS_MAX / FULL_PART * (FULL_PART - 1);
 }
 
 struct held_source *held_source_create(const struct ring_source *rings)
@@ -153,6 +188,7 @@ struct held_source *held_source_create(const struct ring_source *rings)
 	held->ops.taken = held_taken;
 	held->rings.source.ops = &held->ops;
 	held->holds = true;
+	held->most = WORDS_MAX;
 	return held;
 }
 

@@ -30,6 +30,8 @@ struct held_source {
 	struct event_source_ops ops;
 	uint64_t *words; /* of all lanes */
 	uint64_t moved;  /* words that are in lanes */
+	uint64_t most;   /* that may be there: once nothing is held, only fewer and fewer */
+	uint32_t calls;  /* of taken() */
 	bool holds;      /* the merge takes nothing yet */
 	bool takes_all;  /* what is in a ring is wanted now, whatever that takes */
 	struct held_lane lanes[EVENT_LANES_MAX];

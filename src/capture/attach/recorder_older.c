@@ -19,6 +19,8 @@
 #define BLOCKS_WAIT_NS 20000000000ull
 /* For what was held to be told. */
 #define EMPTY_WAIT_NS 5000000000ull
+/* So often threads get room while the list is entered. */
+#define FILL_BLOCKS 16384u
 #define LOOK_PAUSE_NS 1000000
 #define THREAD_NAME "before attach"
 /* Row 1 of the code is the outer frame of all. */
@@ -73,6 +75,8 @@ static void enter_blocks(struct entering *e, bool with_types, uint32_t types)
 		uint64_t type = with_types && block->type <= types ? block->type : 0;
 		recorder_on_alloc(r, e->thread, HW_ALLOC_UNKNOWN, block->address, stack_of(e, type),
 			block->size, r->began.tsc);
+		if (i % FILL_BLOCKS == 0)
+			(void)!held_source_fill(r->held);
 	}
 	const struct tally_thread *t = &r->tally.threads[e->thread];
 	r->older.thread = e->thread;
@@ -110,7 +114,6 @@ static void end_hold(struct recorder *r, enum older_state state)
 	const struct older_head *head = r->older.list->head;
 	bool has = state == OLDER_TYPES || state == OLDER_BLOCKS;
 	bool with_types = state == OLDER_TYPES && head->types;
-	r->held->holds = false;
 	if (state == OLDER_NONE)
 		r->older.why = min(head->why, (uint32_t)HPW_OLDER_KINDS - 1);
 	else if (!has)
@@ -123,6 +126,7 @@ static void end_hold(struct recorder *r, enum older_state state)
 		r->older.threads = head->threads;
 		r->older.damaged = head->damaged;
 	}
+	r->held->holds = false;
 }
 
 bool recorder_is_held(struct recorder *r)

@@ -221,6 +221,7 @@ void collector_search(
 	check.heuristics = request->heuristics;
 	check.rules = (struct leak_rules){.offset_limit = 0};
 	const char *problem = NULL;
+	recorder_take_older(s->recorder);
 	if (s->leaks)
 		problem = "another search is running in that process";
 	else if (!is_valid(request))

@@ -61,6 +61,8 @@ static bool copy_writes(const struct live_table *live, const int ends[2])
 const char *recorder_send_blocks(struct recorder *recorder, int *ret_fd, uint64_t *ret_count)
 {
 	int ends[2];
+	if (recorder_is_held(recorder)) /* the process stands still */
+		return "it is still listing what had been allocated before it was attached";
 	recorder_catch_up(recorder);
 	recorder_write_new_threads(recorder);
 	recorder_settle(recorder);

@@ -11,9 +11,10 @@ struct listing {
 	struct older_list *list;
 	struct address_space space;
 	struct heap_names names;
-	struct heap_scan scan;
-	uint32_t *blocks; /* of the scan, by row */
+	struct heap heap;
+	const struct heap_area *area; /* of the block before; NULL: none */
 	uint64_t count;
+	struct heap_scan scan;
 };
 
 static bool is_libc(const char *path)
@@ -44,7 +45,7 @@ static bool is_of_malloc(const struct listing *l, const struct heap_area *area)
 
 static bool has_area(const struct listing *l)
 {
-	const struct heap_area_vec *areas = &l->scan.heap.areas;
+	const struct heap_area_vec *areas = &l->heap.areas;
 	for (size_t i = 0; i < areas->len; i++) {
 		if (is_of_malloc(l, &areas->data[i]))
 			return true;
@@ -52,43 +53,58 @@ static bool has_area(const struct listing *l)
 	return false;
 }
 
-/* Blocks ascend, as areas do. */
-static struct error *list_addresses(struct listing *l)
+static struct error *list_block(
+	void *context, const struct heap_block *block, const uint8_t *bytes, size_t len)
 {
-	const struct heap_area_vec *areas = &l->scan.heap.areas;
-	const struct search *search = l->scan.search;
-	uint32_t count = search_block_count(search);
-	const struct heap_area *area = NULL;
-	l->blocks = calloc(count + 1ul, sizeof(*l->blocks));
-	if (!l->blocks)
-		return error_no_memory();
-	if (count > OLDER_BLOCKS_MAX)
+	struct listing *l = context;
+	(void)bytes, (void)len;
+	if (block->state != BLOCK_USED)
+		return NULL;
+	if (!l->area || block->address < l->area->start || block->address >= l->area->end)
+		l->area = heap_areas_find(&l->heap.areas, block->address);
+	if (!l->area || !is_of_malloc(l, l->area))
+		return NULL;
+	if (l->count == OLDER_BLOCKS_MAX)
 		return error_create(
 			ERROR_ENVIRONMENT, "there are more than %llu blocks", OLDER_BLOCKS_MAX);
-	for (uint32_t block = 0; block < count; block++) {
-		uint64_t address = search_block_address(search, block);
-		if (!area || address < area->start || address >= area->end)
-			area = heap_areas_find(areas, address);
-		if (!area || !is_of_malloc(l, area))
-			continue;
-		l->list->blocks[l->count] = (struct older_block){
-			.address = address, .size = search_block_size(search, block)};
-		l->blocks[l->count++] = block;
-	}
-	for (size_t i = 0; i < l->scan.heap.damage.len; i++)
-		l->list->head->damaged += l->scan.heap.damage.data[i].bytes;
-	older_list_set_blocks(l->list, l->count);
+	l->list->blocks[l->count++] =
+		(struct older_block){.address = block->address, .size = block->size};
 	return NULL;
 }
 
+/* Walks the heap alone, which takes a part of the time of a scan: events wait for the list. */
+static struct error *list_blocks(struct listing *l)
+{
+	const struct heap_sink sink = {l, list_block};
+	struct error *error = heap_open(&l->space, &l->heap);
+	if (!error && !has_area(l))
+		older_list_give_up(l->list, HPW_OLDER_ALLOCATOR);
+	else if (!error)
+		error = heap_walk(&l->heap, &sink);
+	for (size_t i = 0; !error && i < l->heap.damage.len; i++)
+		l->list->head->damaged += l->heap.damage.data[i].bytes;
+	if (!error && !*l->copy->stop && older_list_state(l->list) == OLDER_MAKING)
+		older_list_set_blocks(l->list, l->count);
+	heap_close(&l->heap);
+	return error;
+}
+
+/* Both ascend. */
 static struct error *list_types(struct listing *l)
 {
 	const struct heap_type_vec *types = &l->scan.types.types;
+	const struct search *search = l->scan.search;
+	uint32_t count = search_block_count(search), block = 0;
 	_cleanup_free_ uint32_t *numbers = calloc(types->len + 1, sizeof(*numbers));
 	if (!numbers)
 		return error_no_memory();
 	for (uint64_t i = 0; i < l->count; i++) {
-		uint32_t type = heap_scan_type_of(&l->scan, l->blocks[i]);
+		uint64_t address = l->list->blocks[i].address;
+		while (block < count && search_block_address(search, block) < address)
+			block++;
+		if (block == count || search_block_address(search, block) != address)
+			continue;
+		uint32_t type = heap_scan_type_of(&l->scan, block);
 		if (!numbers[type])
 			numbers[type] = older_list_add_name(l->list, types->data[type].name);
 		l->list->blocks[i].type = numbers[type];
@@ -97,27 +113,21 @@ static struct error *list_types(struct listing *l)
 	return NULL;
 }
 
+static struct error *find_types(struct listing *l)
+{
+	struct error *error = heap_scan_open(&l->space, &l->names, POINTERS_ALIGNED, 0, &l->scan);
+	if (!error)
+		error = heap_scan_find_types(&l->scan);
+	if (!error && !*l->copy->stop)
+		error = list_types(l);
+	heap_scan_close(&l->scan);
+	return error;
+}
+
 static void pass_over(
 	void *context, const struct address_module *module, enum mapped_file_place where)
 {
 	(void)context, (void)module, (void)where;
-}
-
-static struct error *list_scanned(struct listing *l)
-{
-	struct error *error = heap_scan_open(&l->space, &l->names, POINTERS_ALIGNED, 0, &l->scan);
-	if (!error && !has_area(l)) {
-		older_list_give_up(l->list, HPW_OLDER_ALLOCATOR);
-	} else if (!error) {
-		error = list_addresses(l);
-		if (!error)
-			error = heap_scan_find_types(&l->scan);
-		if (!error && !*l->copy->stop)
-			error = list_types(l);
-	}
-	heap_scan_close(&l->scan);
-	free(l->blocks);
-	return error;
 }
 
 struct error *older_blocks_list(
@@ -133,7 +143,9 @@ struct error *older_blocks_list(
 	if (!error)
 		error = heap_names_live(&l.names, &l.space, copy->pid, pass_over, NULL);
 	if (!error)
-		error = list_scanned(&l);
+		error = list_blocks(&l);
+	if (!error && older_list_state(list) == OLDER_BLOCKS)
+		error = find_types(&l);
 	address_space_close(&l.space);
 	heap_names_close(&l.names);
 	return error;

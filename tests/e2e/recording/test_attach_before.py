@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a process had allocated before `heapwise attach`: it is in the recording by type, its frees are known, and live
+figures are those of the process."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+from told import Told, of_site
+
+TESTS = hw.Tests()
+TARGET = hw.TARGETS / "attached"
+ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2.0")
+
+
+@contextlib.contextmanager
+def running(folder, program=(TARGET,), preload=None, before=()):
+    """A target that was started without heapwise."""
+    more = {"LD_PRELOAD": preload} if preload else {}
+    process = subprocess.Popen([*before, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               cwd=folder, start_new_session=True, env=hw.clean_environment(**more))
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextlib.contextmanager
+def attached(pid, file, *options):
+    """The command, from when the process is recorded."""
+    command = subprocess.Popen([hw.HEAPWISE, "attach", str(pid), "-f", "-o", file, *options], stderr=subprocess.PIPE,
+                               env=hw.clean_environment(), start_new_session=True, text=True)
+    try:
+        said = command.stderr.readline()
+        hw.need("is recorded to" in said, f"attach: {said}")
+        yield command
+        if command.poll() is None:
+            command.wait(hw.TIMEOUT)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(command.pid, signal.SIGKILL)
+        command.stderr.close()
+        command.wait()
+
+
+def detach(pid):
+    result = hw.heapwise("detach", str(pid))
+    hw.need(result.status == 0, f"detach: {result}")
+
+
+def children(pid):
+    """Zombies too."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+            found += [stat.parent.name] if int(fields[1]) == pid else []
+    return found
+
+
+def fill(target):
+    for _ in range(400):
+        target.tell("old", 100)
+    for _ in range(20):
+        target.tell("old", 5000)
+
+
+def older(report, size):
+    """Live blocks of sites from before, of so many bytes and what allocators add to that."""
+    return sum(site["live_blocks"] for site in report["sites"]
+               if site["kind"] == "unknown" and site["live_blocks"] and size <= site["live_bytes"] / site["live_blocks"] <= size * 1.28)
+
+
+def need_exact(folder):
+    """The target has been filled and recorded, has freed 120, grown 10 and allocated 7."""
+    report = hw.report(folder / "x.hpw", "--view", "sites")
+    recording = report["recording"]
+    for figure in ("lost_events", "repairs", "unknown_frees", "mismatched_frees"):
+        hw.need(recording[figure] == 0, f"{figure}: {recording}")
+    hw.need("stopped_frees" not in recording, f"a free of a block that is not known: {recording}")
+    hw.need(420 <= recording["older_blocks"] <= 440, f"{recording}")
+    totals = hw.report(folder / "x.hpw")["totals"]
+    hw.need(totals["allocations"] == 7 + 10 and totals["frees"] == 120 + 10, f"{totals}")
+    hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] + 17 - 130, f"{totals}")
+    hw.need(totals["peak_blocks"] >= recording["older_blocks"] and totals["peak_bytes"] >= recording["older_bytes"], f"{totals}")
+    hw.need(totals["threads"] == 1, f"{totals}")
+    # The last 120 are the 20 of 5000 and 100 of the others; the first ten have grown.
+    hw.need(older(report, 100) == 400 - 100 - 10, f"{report['sites']}")
+    hw.need(older(report, 5000) == 0, f"{report['sites']}")
+    hw.need(of_site(report, "live_bytes", "do_word") == 10 * 999, f"{report['sites']}")
+    notes = " ".join(report["notes"])
+    hw.need("were there, which are counted as live from the beginning" in notes, notes)
+
+
+def exercise(folder, preload=None):
+    with running(folder, preload=preload) as process:
+        target = Told(folder, process)
+        fill(target)
+        with attached(target.pid, folder / "x.hpw"):
+            for _ in range(7):
+                target.tell("new", 60)
+            target.tell("free-old", 120)
+            target.tell("grow-old", 10)
+            detach(target.pid)
+        hw.need(not children(target.pid), f"it has children: {children(target.pid)}")
+        target.ask("end", 0)
+    need_exact(folder)
+
+
+@TESTS.test
+def of_glibc(folder):
+    """Blocks from before are live by type, frees and reallocs of them are known, and no copy of the process is left"""
+    exercise(folder)
+
+
+@TESTS.test
+def of_other_allocators(folder):
+    """The same of jemalloc, tcmalloc and mimalloc"""
+    for allocator in ALLOCATORS:
+        exercise(folder, allocator)
+
+
+@TESTS.test
+def aggregated(folder):
+    """Sums alone have them, too; without --before they are not known, and that is said"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        fill(target)
+        with attached(target.pid, folder / "x.hpw", "--mode", "aggregate"):
+            target.tell("free-old", 20)
+            detach(target.pid)
+        totals, recording = hw.report(folder / "x.hpw")["totals"], hw.report(folder / "x.hpw")["recording"]
+        hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] - 20 and totals["frees"] == 20, f"{totals}")
+        with attached(target.pid, folder / "y.hpw", "--before", "none"):
+            target.tell("free-old", 20)
+            detach(target.pid)
+        report = hw.report(folder / "y.hpw")
+        hw.need(report["totals"]["live_blocks_at_end"] == 0 and "older_blocks" not in report["recording"], f"{report}")
+        hw.need("(--before=none), nor are 20 frees of such blocks" in " ".join(report["notes"]), f"{report['notes']}")
+        target.ask("end", 0)
+
+
+@TESTS.test
+def hot(folder):
+    """Threads that do nothing else: what is live in the end is right but for those that were inside the allocator"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        fill(target)
+        for mode in ("exact", "aggregate"):
+            target.tell("hammer", 4)
+            with attached(target.pid, folder / "x.hpw", "--mode", mode):
+                hw.ask("leaks", str(target.pid))  # which waits for the list
+                rounds = int(target.tell("rest"))
+                hw.need(rounds > 0, "nothing was done")
+                hw.ask("ctl", str(target.pid), "status")
+                detach(target.pid)
+            report = hw.report(folder / "x.hpw", "--view", "sites")
+            recording = report["recording"]
+            bound = recording.get("older_threads", 0)
+            hw.need(bound <= 4 and recording["repairs"] == 0 and recording["lost_events"] == 0, f"{recording}")
+            hw.need(recording.get("stopped_frees", 0) <= bound, f"{recording}")
+            hw.need(older(report, 5000) == 20, f"{report['sites']}")
+            # A block that a thread was giving back looks like one of these.
+            hw.need(0 <= older(report, 100) - 400 <= bound, f"{report['sites']}")
+            hw.need(of_site(report, "live_blocks", "site_hammered") == 0, f"{report['sites']}")
+        target.ask("end", 0)
+
+
+@TESTS.test
+def leaks(folder):
+    """`leaks` and `heap` of a process meanwhile: older blocks by type, newer ones with their stacks"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        fill(target)
+        with attached(target.pid, folder / "x.hpw"):
+            for _ in range(3):
+                target.tell("new", 77)
+            text = hw.ask("leaks", str(target.pid), "--show-leak-kinds=all")
+            hw.need("site_new" in text and "before the attach" in text, text)
+            found = json.loads(hw.ask("leaks", str(target.pid), "--json", "--show-leak-kinds=all"))
+            text = hw.ask("heap", str(target.pid), "types")
+            hw.need("site_new" in text or "104 bytes" in text, text)
+            detach(target.pid)
+        target.ask("end", 0)
+
+
+@TESTS.test
+def refused(folder):
+    """A process that can't be copied is recorded without what it had before, and that is said"""
+    if os.geteuid() == 0 and not shutil.which("setpriv"):
+        raise hw.Skip("there is no setpriv to start a target with limits")
+    limited = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    with running(folder, before=["prlimit", "--nproc=1", *limited]) as process:
+        target = Told(folder, process)
+        target.tell("old", 100)
+        with attached(target.pid, folder / "x.hpw") as command:
+            said = command.stderr.readline()
+            hw.need("is not listed: the process could not be copied" in said, said)
+            target.tell("new", 60)
+            target.tell("free-old", 1)
+            detach(target.pid)
+        report = hw.report(folder / "x.hpw")
+        hw.need(report["totals"]["live_blocks_at_end"] == 1, f"{report['totals']}")
+        hw.need("since the process could not be copied" in " ".join(report["notes"]), f"{report['notes']}")
+        target.ask("end", 0)
+
+
+@TESTS.test
+def killed(folder):
+    """The command or the collector killed while the list is made: the process goes on, and keeps no copy"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        fill(target)
+        for victim in ("command", "collector"):
+            with attached(target.pid, folder / "x.hpw") as command:
+                collectors = [int(child) for child in children(command.pid)]
+                hw.need(collectors, "there is no collector")
+                # The guard is a child, too: the collector has the recording open.
+                writer = [c for c in collectors if any(os.path.realpath(fd) == str(folder / "x.hpw")
+                                                       for fd in Path(f"/proc/{c}/fd").iterdir())]
+                os.kill(command.pid if victim == "command" else writer[0], signal.SIGKILL)
+                hw.wait_until(lambda: not children(target.pid), f"the copy is gone after the {victim} was killed")
+                target.tell("new", 60)
+                hw.heapwise("detach", str(target.pid))
+            target.tell("free-old", 3)
+        target.ask("end", 0)
+
+
+@TESTS.test
+def dry_run(folder):
+    """--dry-run says how long the process would stand still for it"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        text = hw.ask("attach", "--dry-run", str(target.pid))
+        hw.need(re.search(r"^before +what it has allocated so far is listed from a copy", text, re.M), text)
+        text = hw.ask("attach", "--dry-run", "--before=none", str(target.pid))
+        hw.need(re.search(r"^before +what it has allocated so far is not listed", text, re.M), text)
+        target.ask("end", 0)
+
+
+@TESTS.test
+def python(folder):
+    """An interpreter: what it had is known, and what it frees of it"""
+    script = "import sys\nprint('ready', 0, flush=True)\nkept = [bytearray(3000) for _ in range(500)]\n" \
+             "for line in sys.stdin:\n    del kept[:100]\n    print(line.strip(), len(kept), flush=True)\n"
+    with running(folder, program=("python3", "-c", script)) as process:
+        process.stdout.readline()
+        process.stdin.write(b"before\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        with attached(process.pid, folder / "x.hpw"):
+            process.stdin.write(b"after\n")
+            process.stdin.flush()
+            hw.need(b"300" in process.stdout.readline(), "it did not answer")
+            detach(process.pid)
+    report = hw.report(folder / "x.hpw")
+    recording, totals = report["recording"], report["totals"]
+    hw.need(recording["older_blocks"] >= 400 and recording.get("stopped_frees", 0) == 0, f"{recording}")
+    hw.need(totals["frees"] >= 100, f"{totals}")
+    hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] + totals["allocations"] - totals["frees"], f"{totals}")
+
+
+if __name__ == "__main__":
+    TESTS.main()
