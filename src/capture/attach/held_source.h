@@ -17,7 +17,7 @@
 
 #define HELD_LAPS 64u
 /* Of all lanes together, that are in memory: then no more is moved than what leaves. */
-#define HELD_BYTES_MAX (512u << 20)
+#define HELD_BYTES_MAX (512ull << 20)
 
 struct held_lane {
 	uint64_t filled, taken; /* words */

@@ -79,6 +79,7 @@ static void answer_status(struct tracked_process *s, const struct session_caller
 {
 	struct recorder *r = s->recorder;
 	struct hw_reply reply = {.ok = 1};
+	recorder_take_older(r);
 	recorder_drain(r);
 	const struct dump_figures now = recorder_figures(r);
 	const struct recorder_state state = recorder_state(r);
@@ -178,6 +179,7 @@ void collector_on_request(struct collector *c, const struct session_caller *call
 		collector_dump_for(c, s, caller);
 		break;
 	case HW_ASK_CONFIGURE:
+		recorder_take_older(s->recorder); /* it is no growth */
 		collector_dump_due(c, s);
 		collector_configure(c, s, caller);
 		break;

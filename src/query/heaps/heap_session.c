@@ -159,6 +159,8 @@ static struct error *stop_at_rest(struct heap_session *s)
 static void name_live(void *ctx, const struct address_module *module, enum mapped_file_place where)
 {
 	const struct heap_session *s = ctx;
+	if (strstr(module->path, "/memfd:heapwise-"))
+		return; /* what records it is in no file */
 	if (where == MAPPED_FILE_HELD)
 		query_note(s->context,
 			"%s: the file was removed or replaced after the process started; reading "
@@ -300,9 +302,11 @@ struct error *heap_session_open(struct heap_session *session)
 	return error;
 }
 
+/* The copy of an attached process lacks what tells that it is recorded. */
 static bool has_recording(const struct heap_session *s)
 {
-	return !s->no_recording && (s->recording_path || heap_recording_is_wanted(&s->space));
+	return !s->no_recording &&
+	       (s->recording_path || s->recording.is_asked || heap_recording_is_wanted(&s->space));
 }
 
 static bool parse_address(const char *word, uint64_t *ret)

@@ -83,7 +83,7 @@ static void add_example(const struct leaks *leaks, const struct leak_row *row, s
 		return;
 	text_printf(out, INDENT "for example 0x%" PRIx64 ": ", row->example.address);
 	text_add_bytes(out, row->example.size);
-	if (thread) {
+	if (thread && thread->tid) { /* else it was there before an attach */
 		text_printf(out, ", by thread %" PRIu32, thread->tid);
 		if (thread->name[0])
 			text_printf(out, " (%s)", thread->name);

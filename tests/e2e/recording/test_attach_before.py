@@ -181,18 +181,23 @@ def hot(folder):
 
 @TESTS.test
 def leaks(folder):
-    """`leaks` and `heap` of a process meanwhile: older blocks by type, newer ones with their stacks"""
+    """`leaks` and `heap` of a process meanwhile: older blocks by type, newer ones with their stacks, lost ones of both"""
     with running(folder) as process:
         target = Told(folder, process)
         fill(target)
+        target.tell("lose", 700)
         with attached(target.pid, folder / "x.hpw"):
-            for _ in range(3):
-                target.tell("new", 77)
+            target.tell("new", 77)
+            target.tell("lose", 900)
             text = hw.ask("leaks", str(target.pid), "--show-leak-kinds=all")
             hw.need("site_new" in text and "before the attach" in text, text)
-            found = json.loads(hw.ask("leaks", str(target.pid), "--json", "--show-leak-kinds=all"))
-            text = hw.ask("heap", str(target.pid), "types")
-            hw.need("site_new" in text or "104 bytes" in text, text)
+            found = json.loads(hw.ask("leaks", str(target.pid), "--json"))
+            lost = {record["stack"][0]["function"]: record["blocks"] for record in found["leaks"]["records"] if record["kind"] == "definite"}
+            # A word that was left behind may hold one of them.
+            hw.need(lost.get("site_lost", 0) >= 18, f"{lost}")
+            hw.need(sum(blocks for name, blocks in lost.items() if re.match("(7[01][0-9] bytes|text)", name)) >= 18, f"{lost}")
+            text = hw.ask("heap", str(target.pid), "leaks")
+            hw.need("site_lost" in text and "before the attach" in text, text)
             detach(target.pid)
         target.ask("end", 0)
 

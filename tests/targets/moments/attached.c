@@ -60,6 +60,14 @@ static __attribute__((noinline)) void site_kinds(void)
 	new[new_count++ % BLOCKS_MAX] = realloc(grown, 77);
 }
 
+/* Blocks that nothing references. */
+static __attribute__((noinline)) void site_lost(size_t size)
+{
+	char *volatile block = malloc(size);
+	memset(block, 1, size);
+	block = NULL;
+}
+
 static atomic_bool hammering;
 static pthread_t threads[THREADS_MAX];
 static size_t thread_count;
@@ -242,6 +250,9 @@ static long do_word(const char *word, long number, char **argv)
 	else if (!strcmp(word, "keep"))
 		for (size_t i = 0; i < (size_t)number; i++)
 			site_kept(i);
+	else if (!strcmp(word, "lose"))
+		for (int i = 0; i < 20; i++)
+			site_lost((size_t)number);
 	else if (!strcmp(word, "free-old"))
 		for (; number && old_count; number--)
 			free(old[--old_count]);
