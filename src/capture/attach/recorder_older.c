@@ -191,22 +191,22 @@ void recorder_take_older(struct recorder *r)
 		r->held->takes_all = true;
 }
 
-struct error *recorder_open_older(struct recorder *r, const struct recorder_start *start)
+void recorder_open_older(struct recorder *r, const struct recorder_start *start)
 {
 	r->older.list = start->older;
 	r->older.code.count = 0;
 	if (!start->attached_ns)
-		return NULL;
+		return;
 	r->older.why = HPW_OLDER_FAILED;
 	if (!start->older || !start->older->head)
-		return NULL;
+		return;
 	r->older.why = min(start->older->head->why, (uint32_t)HPW_OLDER_KINDS - 1);
 	if (older_list_state(start->older) == OLDER_NONE)
-		return NULL;
+		return;
 	r->rings.code = &r->older.code;
 	r->held = held_source_create(&r->rings);
-	if (!r->held)
-		return error_no_memory();
-	r->source = &r->held->rings.source;
-	return NULL;
+	if (r->held)
+		r->source = &r->held->rings.source;
+	else
+		r->older.why = HPW_OLDER_FAILED;
 }

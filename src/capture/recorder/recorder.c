@@ -69,10 +69,9 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	if (!r->source)
 		error = start->before ? recorder_share_rings(r, start)
 				      : recorder_create_rings(r, start);
-	if (!error)
-		error = recorder_open_older(r, start);
 	if (error)
 		return error;
+	recorder_open_older(r, start);
 	/* Not calloc: that would touch all of it once such a piece was freed before. */
 	void *known = mmap(NULL, STACKS_KNOWN_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

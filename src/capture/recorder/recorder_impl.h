@@ -37,8 +37,7 @@ uint32_t recorder_add_node(struct recorder *r, uint32_t parent, uint64_t frame);
 
 /* The list of what an attached process had allocated before, if there is to be one: events are held
  * until it is there. */
-struct error *recorder_open_older(
-	struct recorder *r, const struct recorder_start *start) must_check_;
+void recorder_open_older(struct recorder *r, const struct recorder_start *start);
 /* Whether a block was taken for one that had been allocated before, and was in truth being freed by
  * a thread inside the allocator: at most one for each of them. */
 bool recorder_mistook(struct recorder *r, const struct live_entry *block);

@@ -14,8 +14,16 @@ struct listing {
 	struct heap heap;
 	const struct heap_area *area; /* of the block before; NULL: none */
 	uint64_t count;
+	bool of_libc;
 	struct heap_scan scan;
 };
+
+/* An allocator that programs are linked with in place of libc's. */
+static bool is_library(enum heap_allocator allocator)
+{
+	return allocator == HEAP_JEMALLOC || allocator == HEAP_TCMALLOC ||
+	       allocator == HEAP_MIMALLOC;
+}
 
 static bool is_libc(const char *path)
 {
@@ -23,6 +31,24 @@ static bool is_libc(const char *path)
 	const char *name = slash ? slash + 1 : path;
 	return !strncmp(name, "libc.", 5) || !strncmp(name, "libc-", 5) ||
 	       !strncmp(name, "ld-musl-", 8);
+}
+
+/* Whether the allocator of malloc is libc's: libc has it, or a program that is linked statically
+ * and has no other that is known. */
+static bool is_of_libc(const struct listing *l)
+{
+	const struct address_modules *modules = &l->space.modules;
+	bool has_libc = false, is_program = false;
+	for (size_t i = 0; i < modules->len; i++) {
+		const struct address_module *module = &modules->data[i];
+		has_libc |= is_libc(module->path);
+		is_program |= module->executable && !strcmp(module->path, l->copy->allocator);
+	}
+	for (size_t i = 0; i < l->heap.areas.len; i++) {
+		if (is_library(l->heap.areas.data[i].allocator))
+			is_program = false;
+	}
+	return is_libc(l->copy->allocator) || (is_program && !has_libc);
 }
 
 /* Whether what is given out there is freed by the functions that are recorded: the process may have
@@ -33,13 +59,9 @@ static bool is_of_malloc(const struct listing *l, const struct heap_area *area)
 	case HEAP_GLIBC:
 	case HEAP_MALLOCNG:
 	case HEAP_OLDMALLOC:
-		return is_libc(l->copy->allocator);
-	case HEAP_JEMALLOC:
-	case HEAP_TCMALLOC:
-	case HEAP_MIMALLOC:
-		return !is_libc(l->copy->allocator);
+		return l->of_libc;
 	default:
-		return false;
+		return !l->of_libc && is_library(area->allocator);
 	}
 }
 
@@ -77,6 +99,7 @@ static struct error *list_blocks(struct listing *l)
 {
 	const struct heap_sink sink = {l, list_block};
 	struct error *error = heap_open(&l->space, &l->heap);
+	l->of_libc = is_of_libc(l);
 	if (!error && !has_area(l))
 		older_list_give_up(l->list, HPW_OLDER_ALLOCATOR);
 	else if (!error)
