@@ -200,8 +200,9 @@ static bool thread_alive(void *context, uint32_t tid)
 
 uint64_t recorder_drain(struct recorder *recorder)
 {
+	uint64_t held = recorder->held ? recorder->held->moved : 0;
 	if (recorder_is_held(recorder))
-		return 1;
+		return recorder->held->moved - held;
 	recorder->merge.look_ahead = recorder->live.blocks >= LIVE_PREFETCH_BLOCKS;
 	uint64_t moved = merge_pass(&recorder->merge, false);
 	uint64_t idle_since = merge_idle_since(&recorder->merge);

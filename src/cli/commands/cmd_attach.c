@@ -259,7 +259,7 @@ static int cmd_attach(const struct command *command, int argc, char **argv)
 
 const struct command command_attach = {
 	.name = "attach",
-	.synopsis = "PID [-o FILE] [-f] [-q] [--for TIME] [--dry-run]",
+	.synopsis = "PID [-o FILE] [-f] [-q] [--for TIME] [--before HOW] [--dry-run]",
 	.what = "Records a process that runs already, until it ends or is let go.",
 	.about =
 		"From now on the process is recorded as if 'heapwise run' had started it, until it "
@@ -275,12 +275,10 @@ const struct command command_attach = {
 		"'heapwise heap' does:\n"
 		"it counts as live from the beginning, has no stacks, and its frees are known. The "
 		"copy takes about\n"
-		"16 ms a GiB, in which the process stands still (--before, --dry-run). 'heapwise "
-		"ctl PID', 'dump PID',\n"
-		"'mark PID' and\n"
-		"'leaks PID' work as for a process that was started under 'run'. Children that it "
-		"forks are not\n"
-		"recorded.\n",
+		"16 ms a GiB, in which the process stands still (--before, --dry-run).\n"
+		"\n'heapwise ctl PID', 'dump PID', 'mark PID' and 'leaks PID' work as for a "
+		"process that was started\n"
+		"under 'run'. Children that it forks are not recorded.\n",
 	.examples = "  heapwise attach 4711 --for 60s -o leak.hpw && heapwise report leak.hpw\n"
 		    "  heapwise attach $(pidof redis-server)\n"
 		    "  heapwise attach --dry-run 4711\n",

@@ -40,20 +40,25 @@ static struct call_counters take_sites(struct model *model)
 	return calls;
 }
 
-/* The thread that is none is the first one that did nothing else. */
-static void take_thread(struct model *model, const struct call_counters *calls)
+/* The thread that is none is the first one that did nothing else. Of a part it counts only if the
+ * blocks came in it. */
+static void take_thread(struct model *model, const struct call_counters *calls, bool is_part)
 {
 	struct thread *thread;
-	for (size_t i = 0; calls->allocations && (thread = build_thread_at(model, i)); i++) {
-		if (thread->tid || thread->calls.allocations != calls->allocations)
+	struct totals *totals = build_totals(model);
+	if (is_part && !calls->allocations)
+		return;
+	for (size_t i = 0; (thread = build_thread_at(model, i)); i++) {
+		if (thread->tid || thread->calls.frees ||
+			thread->calls.allocations != calls->allocations)
 			continue;
 		thread->calls.allocations = thread->calls.allocated_bytes = 0;
-		build_totals(model)->threads -= build_totals(model)->threads > 0;
+		totals->threads -= totals->threads > 0;
 		return;
 	}
 }
 
-void hpw_older_put(struct model *model, const struct hpw_footer *footer)
+void hpw_older_put(struct model *model, const struct hpw_footer *footer, bool is_part)
 {
 	const uint64_t *sum = footer->summary;
 	struct recording *recording = build_recording(model);
@@ -65,7 +70,6 @@ void hpw_older_put(struct model *model, const struct hpw_footer *footer)
 	totals->allocations -= min(calls.allocations, totals->allocations);
 	totals->allocated_bytes -= min(calls.allocated_bytes, totals->allocated_bytes);
 	recording->events -= min(calls.allocations, recording->events);
-	take_thread(model, &calls);
 	recording->older_blocks = sum[HPW_SUM_OLDER_BLOCKS];
 	recording->older_bytes = sum[HPW_SUM_OLDER_BYTES];
 	recording->older_threads = sum[HPW_SUM_OLDER_THREADS];
@@ -76,4 +80,6 @@ void hpw_older_put(struct model *model, const struct hpw_footer *footer)
 		recording->older_blocks = calls.allocations;
 		recording->older_bytes = calls.allocated_bytes;
 	}
+	if (recording->older_blocks)
+		take_thread(model, &calls, is_part);
 }

@@ -8,7 +8,7 @@
 #include "sources/recording/hpw_footer.h"
 
 /* Takes these off the calls of a model that has its sites, threads and totals; what is live, and
- * the peak, stay. */
-void hpw_older_put(struct model *model, const struct hpw_footer *footer);
+ * the peak, stay. is_part: the model is of a part of the recording. */
+void hpw_older_put(struct model *model, const struct hpw_footer *footer, bool is_part);
 
 #endif

@@ -404,7 +404,7 @@ struct error *hpw_reader_put(struct reader *reader)
 	if (!error)
 		error = hpw_reader_put_threads(reader);
 	if (!error)
-		hpw_older_put(reader->model, &reader->footer);
+		hpw_older_put(reader->model, &reader->footer, reader->query != NULL);
 	if (!error)
 		error = put_sizes(reader);
 	if (!error && (reader->flags & SOURCE_WITH_LIVE) && reader->footer.has_summary &&

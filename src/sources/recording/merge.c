@@ -310,6 +310,12 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->changed_at_end |= more->changed_at_end;
 	sums->attached_ns = max(sums->attached_ns, more->attached_ns);
 	sums->detached |= more->detached;
+	/* A reason why they are not known counts for all. */
+	sums->older = max(sums->older, more->older);
+	sums->older_blocks += more->older_blocks;
+	sums->older_bytes += more->older_bytes;
+	sums->older_threads += more->older_threads;
+	sums->older_damaged += more->older_damaged;
 	sums->whole_stacks |= more->whole_stacks;
 	sums->call_addresses &= more->call_addresses;
 	sums->sample_bytes = max(sums->sample_bytes, more->sample_bytes);

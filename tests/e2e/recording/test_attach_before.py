@@ -11,7 +11,6 @@ import signal
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
@@ -97,6 +96,8 @@ def need_exact(folder):
     hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] + 17 - 130, f"{totals}")
     hw.need(totals["peak_blocks"] >= recording["older_blocks"] and totals["peak_bytes"] >= recording["older_bytes"], f"{totals}")
     hw.need(totals["threads"] == 1, f"{totals}")
+    early = hw.report(folder / "x.hpw", "--to", "1ns")["totals"]
+    hw.need(early["live_blocks_at_end"] == recording["older_blocks"] and early["allocations"] == 0, f"{early}")
     # The last 120 are the 20 of 5000 and 100 of the others; the first ten have grown.
     hw.need(older(report, 100) == 400 - 100 - 10, f"{report['sites']}")
     hw.need(older(report, 5000) == 0, f"{report['sites']}")
@@ -135,15 +136,23 @@ def of_other_allocators(folder):
 
 @TESTS.test
 def aggregated(folder):
-    """Sums alone have them, too; without --before they are not known, and that is said"""
+    """Sums and dumps have them, too; without --before they are not known, and that is said"""
     with running(folder) as process:
         target = Told(folder, process)
         fill(target)
         with attached(target.pid, folder / "x.hpw", "--mode", "aggregate"):
             target.tell("free-old", 20)
+            hw.ask("ctl", str(target.pid), "reset")
+            target.tell("new", 60)
+            hw.ask("dump", str(target.pid), "-o", folder / "dump.hpw")
+            target.tell("free-new", 1)
             detach(target.pid)
+        dump = hw.report(folder / "dump.hpw")
+        live = dump["recording"]["older_blocks"] - 20 + 1
+        hw.need(dump["totals"]["live_blocks_at_end"] == live and dump["totals"]["allocations"] == 1, f"{dump['totals']}")
+        hw.need(dump["totals"]["threads"] == 1, f"{dump['totals']}")
         totals, recording = hw.report(folder / "x.hpw")["totals"], hw.report(folder / "x.hpw")["recording"]
-        hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] - 20 and totals["frees"] == 20, f"{totals}")
+        hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] - 20 and totals["frees"] == 21, f"{totals}")
         with attached(target.pid, folder / "y.hpw", "--before", "none"):
             target.tell("free-old", 20)
             detach(target.pid)
