@@ -96,12 +96,12 @@ struct hw_attach {
 	/* What the hooks call: the process's own functions; 0: the process has no such function,
 	 * and no slot leads to its hook. */
 	uint64_t real[HW_ATTACH_FUNCTIONS];
-	uint64_t operators;     /* enum hw_attach_operators */
-	uint64_t memory;        /* where struct hw_attach_own is mapped; 0: nowhere */
-	uint64_t own;           /* the same; 0: hooks only pass on */
-	uint64_t sampled;       /* the same if blocks are sampled and there is no `inner`, else 0 */
-	uint64_t sampled_apart; /* the same if blocks are sampled and there is, else 0 */
-	uint64_t find_object;   /* _dl_find_object of glibc; 0: hw_attach_objects says */
+	uint64_t operators;   /* enum hw_attach_operators */
+	uint64_t memory;      /* where struct hw_attach_own is mapped; 0: nowhere */
+	uint64_t own;         /* the same; 0: hooks only pass on */
+	uint64_t samples;     /* the same if blocks are sampled, else 0 */
+	uint64_t sampled;     /* the same if they are and there is no `inner`, else 0 */
+	uint64_t find_object; /* _dl_find_object of glibc; 0: hw_attach_objects says */
 	uint64_t program_headers, program_header_count, program_header_bytes; /* of the program */
 	/* Where libc keeps a thread's id, from its thread pointer on; 0: not known. */
 	uint64_t tid_offset;
@@ -131,8 +131,10 @@ struct hw_attach_own {
 	uint32_t records;
 	/* Grows when objects of hw_attach_objects become gone. */
 	uint32_t unloaded;
-	uint64_t shared; /* where struct hw_shm is mapped */
-	uint64_t closed; /* the image's: how often libraries were closed */
+	uint64_t shared;        /* where struct hw_shm is mapped */
+	uint64_t closed;        /* the image's: how often libraries were closed */
+	uint32_t unloaded_seen; /* the image's: `unloaded`, as it has taken note of it */
+	uint32_t reserved;
 	/* The image's: private memory of rings' threads, of so many bytes each; 0: there is none.
 	 */
 	uint64_t ring_bytes;

@@ -347,8 +347,8 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		give_descriptors(in, ours, theirs);
 	map_image(in, image, theirs[0]);
 	map_memory(in, image, theirs[1]);
-	s->sampled = plan->samples && !plan->inner_count ? s->own : 0;
-	s->sampled_apart = plan->samples && plan->inner_count ? s->own : 0;
+	s->samples = plan->samples ? s->own : 0;
+	s->sampled = plan->inner_count ? 0 : s->samples;
 	for (int i = 0; i < 2; i++) {
 		if (theirs[i] >= 0)
 			injection_call_anyway(in, SYS_close, (uint64_t)theirs[i], 0, 0);

@@ -198,10 +198,9 @@ static void put_back_slots(struct removal *r, bool last)
 static void end_events(struct removal *r)
 {
 	const struct hw_attach *s = r->in.settings;
-	const uint64_t none[3] = {0, 0, 0}; /* own, sampled, sampled_apart */
+	const uint64_t none[3] = {0, 0, 0}; /* own, samples, sampled */
 	const uint32_t no = 0;
-	static_assert(
-		offsetof(struct hw_attach, sampled_apart) == offsetof(struct hw_attach, own) + 16,
+	static_assert(offsetof(struct hw_attach, sampled) == offsetof(struct hw_attach, own) + 16,
 		"one write");
 	if (!injection_write(&r->in, s->image + r->image.settings + offsetof(struct hw_attach, own),
 		    none, sizeof(none)) ||

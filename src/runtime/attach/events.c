@@ -115,7 +115,7 @@ static void withdraw_rules(void *context, uint64_t start, uint64_t end)
 
 static __attribute__((noinline)) void review_modules(struct at_own *own)
 {
-	__atomic_store_n(&own->unloaded_seen,
+	__atomic_store_n(&own->head.unloaded_seen,
 		__atomic_load_n(&own->head.unloaded, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 	rt_modules_review(&own->modules, withdraw_rules, &own->rules);
 }
@@ -126,7 +126,7 @@ static inline bool event_begin(struct event *e, uint64_t sp)
 	if (!event_begin_any(e, sp))
 		return false;
 	if (rt_unlikely(__atomic_load_n(&e->own->head.unloaded, __ATOMIC_RELAXED) !=
-			e->own->unloaded_seen))
+			e->own->head.unloaded_seen))
 		review_modules(e->own);
 	return true;
 }
@@ -164,18 +164,11 @@ static inline bool is_stopped(const struct event *e)
 	return rt_unlikely(__atomic_load_n(&e->own->shm->stopped, __ATOMIC_RELAXED));
 }
 
-void *at_record_alloc(void *block, size_t size, enum hw_alloc_kind kind, struct at_caller c)
+static inline __attribute__((always_inline)) void put_alloc(
+	struct event *e, void *block, size_t size, enum hw_alloc_kind kind, struct at_caller c)
 {
-	struct event e;
-	if (!at_is_sampled(size) || !event_begin(&e, c.sp))
-		return block;
-	if (is_stopped(&e) || (e.own->mean_bytes && block && !at_sample_add(e.own, block))) {
-		e.t->last_address = 0;
-		event_end(&e);
-		return block;
-	}
-	uint32_t stack = rt_unwind(&e.own->unwinder, &e.t->walk, c.pc, c.sp, c.rbp);
-	uint64_t *w = event_reserve(&e, HW_R_WORDS_MAX);
+	uint32_t stack = rt_unwind(&e->own->unwinder, &e->t->walk, c.pc, c.sp, c.rbp);
+	uint64_t *w = event_reserve(e, HW_R_WORDS_MAX);
 	if (rt_likely(w)) {
 		uint32_t n = 3;
 		if (rt_likely(block)) {
@@ -185,9 +178,43 @@ void *at_record_alloc(void *block, size_t size, enum hw_alloc_kind kind, struct 
 		} else {
 			rt_put_failed(w, kind, stack, size);
 		}
-		e.t->last_address = e.row ? (uint64_t)block : 0;
-		event_publish(&e, n);
+		e->t->last_address = e->row ? (uint64_t)block : 0;
+		event_publish(e, n);
 	}
+}
+
+static __attribute__((noinline)) void *alloc_sampled(
+	void *block, size_t size, enum hw_alloc_kind kind, struct at_caller c)
+{
+	struct event e;
+	if (!at_is_sampled(size) || !event_begin(&e, c.sp))
+		return block;
+	if (is_stopped(&e) || (block && !at_sample_add(e.own, block)))
+		e.t->last_address = 0;
+	else
+		put_alloc(&e, block, size, kind, c);
+	event_end(&e);
+	return block;
+}
+
+/* Whether the process, to whose thread an earlier attachment had left a hook's address, was
+ * attached after the hook had looked whether samples are taken: the call is not among them. */
+static inline bool attached_meanwhile(void)
+{
+	return rt_unlikely(at_sampling_slowly());
+}
+
+void *at_record_alloc(void *block, size_t size, enum hw_alloc_kind kind, struct at_caller c)
+{
+	struct event e;
+	if (rt_unlikely(at_sampling_slowly()))
+		return alloc_sampled(block, size, kind, c);
+	if (!event_begin(&e, c.sp))
+		return block;
+	if (is_stopped(&e) || attached_meanwhile())
+		e.t->last_address = 0;
+	else
+		put_alloc(&e, block, size, kind, c);
 	event_end(&e);
 	return block;
 }
@@ -203,30 +230,43 @@ static void put_free(struct event *e, uint64_t op, const void *block, uint64_t s
 }
 
 /* Of a block that may be sampled. What came between is not known. */
-static void free_sampled(struct event *e, const void *block, enum hw_free_kind kind)
+static __attribute__((noinline)) void free_sampled(
+	const void *block, enum hw_free_kind kind, struct at_caller c)
 {
-	e->t->last_address = 0;
-	if (at_sample_take(e->own, block))
-		put_free(e, HW_R_FREE + (uint64_t)kind, block, sys_tsc_fenced());
+	struct event e;
+	if (at_passes_free_slowly(block) || !event_begin(&e, c.sp))
+		return;
+	e.t->last_address = 0;
+	if (at_sample_take(e.own, block))
+		put_free(&e, HW_R_FREE + (uint64_t)kind, block, sys_tsc_fenced());
+	event_end(&e);
 }
 
 void at_record_free(void *block, enum hw_free_kind kind, struct at_caller c)
 {
 	struct event e;
-	if (at_passes_free_slowly(block) || !event_begin(&e, c.sp))
+	if (rt_unlikely(at_sampling_slowly())) {
+		free_sampled(block, kind, c);
 		return;
-	uint64_t op = HW_R_FREE + (uint64_t)kind;
-	if (e.own->mean_bytes) {
-		free_sampled(&e, block, kind);
+	}
+	if (!event_begin(&e, c.sp))
+		return;
+	if (attached_meanwhile()) {
 		event_end(&e);
 		return;
 	}
+	uint64_t op = (HW_R_FREE + kind) | HW_R_STAMPED;
 	if (e.row && e.t->last_address == (uint64_t)block) {
 		e.t->last_address = 0;
 		if (rt_same_frame(&e.own->unwinder, &e.t->walk, c.pc, c.sp, c.rbp))
 			op += HW_R_FREE_SAME_FRAME - HW_R_FREE;
 	}
-	put_free(&e, op, block, sys_tsc_fenced());
+	uint64_t *w = event_reserve(&e, 2);
+	if (rt_likely(w)) {
+		w[0] = op | (uint64_t)block << 8;
+		w[1] = sys_tsc_fenced();
+		event_publish(&e, 2);
+	}
 	event_end(&e);
 }
 
@@ -333,7 +373,7 @@ void *at_record_realloc(void *block, size_t size, struct at_caller c)
 	struct event e;
 	if (!event_begin(&e, c.sp))
 		return AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
-	if (e.own->mean_bytes)
+	if (rt_unlikely(e.own->mean_bytes))
 		return realloc_sampled(&e, block, size, c);
 	if (!e.row || is_stopped(&e)) {
 		bool stopped = is_stopped(&e);

@@ -67,7 +67,8 @@ APART void *record_malloc(size_t size)
 {
 	if (IS_INNER())
 		return AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size);
-	return AT_RECORDED(AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size), size, HW_MALLOC);
+	return at_record_alloc(AT_REAL(HW_ATTACH_MALLOC, at_malloc_function *)(size), size,
+		HW_MALLOC, AT_CALLER());
 }
 
 AT_HOOK void *at_hook_malloc(size_t size)
@@ -79,8 +80,8 @@ AT_HOOK void *at_hook_malloc(size_t size)
 
 APART void *record_calloc(size_t count, size_t size)
 {
-	return AT_RECORDED(AT_REAL(HW_ATTACH_CALLOC, calloc_function *)(count, size),
-		checked_product(count, size), HW_CALLOC);
+	return at_record_alloc(AT_REAL(HW_ATTACH_CALLOC, calloc_function *)(count, size),
+		checked_product(count, size), HW_CALLOC, AT_CALLER());
 }
 
 AT_HOOK void *at_hook_calloc(size_t count, size_t size)
@@ -129,7 +130,8 @@ AT_HOOK void *at_hook_reallocarray(void *block, size_t count, size_t size)
 
 APART void record_free(void *block)
 {
-	AT_RECORDED_FREE(block, HW_FREE);
+	if (block)
+		at_record_free(block, HW_FREE, AT_CALLER());
 	AT_REAL(HW_ATTACH_FREE, at_free_function *)(block);
 }
 

@@ -38,8 +38,6 @@ static bool is_sampled(struct at_own *own, struct at_thread *row, size_t size)
 
 bool at_is_sampled(size_t size)
 {
-	if (!at_sampling_slowly())
-		return true;
 	struct at_own *own = at_recording();
 	return own && is_sampled(own, at_thread_here(own), size);
 }

@@ -26,9 +26,7 @@ static inline struct at_own *at_sampling(void)
  * a call is an event (hw_attach.inner): there each call takes the longer way. */
 static inline struct at_own *at_sampling_slowly(void)
 {
-	struct at_own *own = at_sampling();
-	return own ? own
-		   : (struct at_own *)__atomic_load_n(&hw_attach.sampled_apart, __ATOMIC_RELAXED);
+	return (struct at_own *)__atomic_load_n(&hw_attach.samples, __ATOMIC_RELAXED);
 }
 
 /* Takes an allocation that is not sampled off the distance. Returns false if it may be one. */
@@ -73,7 +71,7 @@ static inline bool at_passes_free_slowly(const void *block)
 void at_sampling_prepare(struct at_own *own);
 
 /* Returns whether an allocation is sampled, for which at_passes() has not returned true; before its
- * event. Always true if every event is recorded. A failed call is sampled by the size that it asked
+ * event, in a sampled recording. A failed call is sampled by the size that it asked
  * for. */
 bool at_is_sampled(size_t size);
 

@@ -52,7 +52,6 @@ struct at_own {
 	struct hw_attach_own head;
 	_Alignas(4096) uint32_t kept; /* enum at_keeping; only ever raised */
 	uint32_t ready;               /* enum at_readiness; release: what is below is complete */
-	uint32_t unloaded_seen;       /* of head.unloaded */
 	struct hw_shm *shm;
 	struct rt_unwinder unwinder;
 	struct rt_lock shared_lock; /* guards `shared` */
