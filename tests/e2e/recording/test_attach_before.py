@@ -163,6 +163,24 @@ def aggregated(folder):
 
 
 @TESTS.test
+def without_names(folder):
+    """In a bundle without names they are no calls either"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        fill(target)
+        with attached(target.pid, folder / "x.hpw"):
+            target.tell("new", 60)
+            detach(target.pid)
+        target.ask("end", 0)
+    hw.ask("bundle", "--anonymize", "-o", folder / "b.tar.zst", folder / "x.hpw")
+    bundled, own = hw.report(folder / "b.tar.zst"), hw.report(folder / "x.hpw")
+    hw.need(bundled["totals"] == own["totals"] and own["totals"]["allocations"] == 1, f"{bundled['totals']} {own['totals']}")
+    hw.need(bundled["recording"]["older_blocks"] == own["recording"]["older_blocks"], f"{bundled['recording']}")
+    text = hw.ask("report", folder / "b.tar.zst")
+    hw.need("104 bytes" not in text and "before the attach" not in text, text)
+
+
+@TESTS.test
 def hot(folder):
     """Threads that do nothing else: what is live in the end is right but for those that were inside the allocator"""
     with running(folder) as process:
@@ -251,6 +269,22 @@ def killed(folder):
                 hw.heapwise("detach", str(target.pid))
             target.tell("free-old", 3)
         target.ask("end", 0)
+
+
+@TESTS.test
+def ends_early(folder):
+    """A process that ends while its blocks are listed ends in its recording, and has them"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        fill(target)
+        for _ in range(60):
+            target.tell("old", 1 << 20)
+        with attached(target.pid, folder / "x.hpw"):
+            target.ask("end", 3)
+    report = hw.report(folder / "x.hpw")
+    hw.need(report["target"]["exit"] == {"code": 3}, f"{report['target']}")
+    hw.need(report["recording"]["older_blocks"] >= 480 and report["totals"]["live_blocks_at_end"] >= 480, f"{report}")
+    hw.need(not any("(exec)" in note for note in report["notes"]), f"{report['notes']}")
 
 
 @TESTS.test

@@ -16,7 +16,7 @@
 /* Two of the smallest rings: their laps are short. */
 #define FIRST (HW_RINGS_LARGE + HW_RINGS_MEDIUM)
 #define PAIRS 40000u
-#define WORDS_A_PAIR 5u
+#define WORDS_A_PAIR 5ull
 
 static struct older_list list;
 static struct clock_pair began;
