@@ -414,7 +414,6 @@ struct error *attach_and_wait(const struct attach_options *options, struct launc
 	close(a.file.fd);
 	session_stop_listening(&a.session);
 	report_start(&a);
-	before_begin(&a.before);
 	wait_for_end(&a, ret);
 	if (options->ret_later)
 		*options->ret_later = a.later;

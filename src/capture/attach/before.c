@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/attach/before.h"
 
+#include <errno.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,13 +168,13 @@ static void count_inside(struct before *before)
 	process_maps_deinit(&code.maps);
 }
 
-static void *make_list(void *context)
+static void make_list(struct before *before)
 {
-	struct before *before = context;
 	const struct attach_copy copy = {.stopped = &before->stopped,
 		.pid = before->snapshot.pid,
 		.allocator = before->plan->allocator,
 		.stop = &before->stop};
+	snapshot_close_files(&before->snapshot);
 	count_inside(before);
 	struct error *error = before->options->list_blocks(
 		before->options->list_blocks_context, &copy, &before->list);
@@ -180,18 +182,54 @@ static void *make_list(void *context)
 	if (older_list_state(&before->list) == OLDER_BLOCKS)
 		older_list_set_types(&before->list); /* without types */
 	older_list_give_up(&before->list, HPW_OLDER_FAILED);
+}
+
+/* Of the thread that stops the process; gone for it as soon as `told` is posted. */
+struct run {
+	struct before *before;
+	struct error *(*work)(void *context);
+	void *context;
+	struct error *error;
+	sem_t told;
+};
+
+static void *run_main(void *argument)
+{
+	struct run *run = argument;
+	struct before *before = run->before;
+	struct error *error = run->work(run->context);
+	bool failed = error;
+	run->error = error;
+	sem_post(&run->told);
+	if (!before->has_snapshot)
+		return NULL;
+	if (!failed)
+		make_list(before);
+	/* These are copies: nothing is to be let go by their numbers. */
+	stopped_threads_clear(&before->stopped.threads);
+	snapshot_end(&before->stopped, &before->snapshot);
 	__atomic_store_n(&before->done, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-void before_begin(struct before *before)
+struct error *before_run(struct before *before, struct error *(*work)(void *context), void *context)
 {
-	if (!before->has_snapshot)
-		return;
-	snapshot_close_files(&before->snapshot);
-	before->has_thread = !pthread_create(&before->thread, NULL, make_list, before);
-	if (!before->has_thread)
-		before_end(before);
+	struct run run = {before, work, context, NULL, {{0}}};
+	sem_init(&run.told, 0, 0);
+	int why = pthread_create(&before->thread, NULL, run_main, &run);
+	if (why)
+		return error_errno(
+			ERROR_ENVIRONMENT, why, "can't start the thread that stops the process");
+	while (sem_wait(&run.told) < 0 && errno == EINTR)
+		;
+	before->has_thread = true;
+	/* It is the tracer, of threads that have not stopped too: until it has ended nobody else
+	 * can be. */
+	if (!before->has_snapshot) {
+		pthread_join(before->thread, NULL);
+		before->has_thread = false;
+	}
+	return run.error;
 }
 
 void before_service(struct before *before)
@@ -209,10 +247,6 @@ void before_end(struct before *before)
 		pthread_join(before->thread, NULL);
 	before->has_thread = false;
 	older_list_give_up(&before->list, HPW_OLDER_FAILED);
-	/* These are copies: nothing is to be let go by their numbers. */
-	stopped_threads_clear(&before->stopped.threads);
-	if (before->has_snapshot)
-		snapshot_end(&before->stopped, &before->snapshot);
 	before->has_snapshot = false;
 	guard_end(&before->guard);
 	before->guard = GUARD_NONE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a process had allocated before it is attached. While it is stopped for that it is copied
- * (process/snapshot.h); a thread of the command makes the list (capture/older.h) from the copy, and
- * the process and the command go on meanwhile.
+ * (process/snapshot.h); the thread of the command that stopped it makes the list (capture/older.h)
+ * from the copy, and the process and the command go on meanwhile.
  */
 #ifndef CAPTURE_ATTACH_BEFORE_H
 #define CAPTURE_ATTACH_BEFORE_H
@@ -27,7 +27,7 @@ struct before {
 	bool wanted, has_snapshot, has_thread;
 	pthread_t thread;
 	volatile sig_atomic_t stop;
-	uint32_t done; /* release: the thread is done */
+	uint32_t done; /* release: the thread is done, and the copy is no more */
 };
 
 /* How a process's heap would be copied, by what is known without stopping it. HPW_OLDER_UNKNOWN:
@@ -39,9 +39,14 @@ void before_prepare(struct before *before, const struct attach_options *options,
 	const struct attach_plan *plan);
 /* While the process is stopped and before it is changed. Whatever fails is kept in the list. */
 void before_take(struct before *before, struct stopped *stopped);
-/* The process goes on, attached: the list is made. */
-void before_begin(struct before *before);
-/* Frees the copy as soon as the list is done. */
+/*
+ * Does `work`, which attaches the process and calls before_take(), as injection_run() does it, and
+ * returns then. If there is a copy, the thread goes on: as the tracer of the copy it makes the
+ * list, and ends it.
+ */
+struct error *before_run(
+	struct before *before, struct error *(*work)(void *context), void *context) must_check_;
+/* Frees what is kept as soon as the list is done. */
 void before_service(struct before *before);
 /* Ends it, done or not. */
 void before_end(struct before *before);

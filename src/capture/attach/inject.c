@@ -458,7 +458,7 @@ struct error *attach_inject(const struct attach_plan *plan, const struct attach_
 	struct inject_work work = {plan, image, shared, budget_ns, before, ret};
 	*ret = (struct attached){
 		.pid = plan->pid, .settings = image->settings, .data = image->data};
-	return injection_run(inject_in_thread, &work);
+	return before_run(before, inject_in_thread, &work);
 }
 
 /* Adds a slot as it is now, or replaces what was known of its place: it is another object's now, or
