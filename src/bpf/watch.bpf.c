@@ -48,7 +48,8 @@ struct {
 	__type(value, struct watch_row);
 } rows SEC(".maps");
 
-/* By a hash of an address: the number of the row that it had last. Only a hint, which is checked. */
+/* By a hash of an address: the number of the row that it had last. Only a hint, which is checked.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1u << WATCH_HINT_BITS);
@@ -151,8 +152,8 @@ static __always_inline void event_emit(
 	event->old_address = old_address;
 	event->old_size = old_size;
 	/* The command looks by itself, often enough for most. */
-	bpf_ringbuf_submit(event,
-		kind == WATCH_EVENT_MODULES ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(
+		event, kind == WATCH_EVENT_MODULES ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 /* Walking. */
@@ -399,6 +400,14 @@ static __always_inline __u64 weigh_bytes(__u64 size, __u64 weight)
 		       ((size & 0xffff) * (weight & 0xffff) >> WATCH_WEIGHT_BITS));
 }
 
+/* Bytes to the next sample: at least one. */
+static __always_inline __s64 distance_draw(const struct watch_config *settings)
+{
+	__u32 index = bpf_get_prandom_u32() & (WATCH_LOGS - 1);
+	__u32 *log = bpf_map_lookup_elem(&logs, &index);
+	return (__s64)((settings->mean_bytes * (log ? *log : 65536)) >> 16) + 1;
+}
+
 static __always_inline int is_wanted(const struct watch_config *settings, __u64 size)
 {
 	__u32 zero = 0;
@@ -406,20 +415,18 @@ static __always_inline int is_wanted(const struct watch_config *settings, __u64 
 		return 0;
 	if (settings->sampling == WATCH_ALL)
 		return 1;
+	/* By chance: programs allocate in turns, and each N-th would be the same one's. */
+	if (settings->sampling == WATCH_EVERY)
+		return bpf_get_prandom_u32() % (settings->every ? settings->every : 1) == 0;
 	__s64 *left = bpf_map_lookup_elem(&countdown, &zero);
 	if (!left)
 		return 0;
-	__s64 units = settings->sampling == WATCH_EVERY ? 1 : (__s64)(size + 1);
-	*left -= units;
+	if (!*left) /* the first on this processor; later it is never 0 here */
+		*left = distance_draw(settings);
+	*left -= (__s64)(size + 1);
 	if (*left > 0)
 		return 0;
-	if (settings->sampling == WATCH_EVERY) {
-		*left = settings->every;
-		return 1;
-	}
-	__u32 index = bpf_get_prandom_u32() & (WATCH_LOGS - 1);
-	__u32 *log = bpf_map_lookup_elem(&logs, &index);
-	*left = (__s64)((settings->mean_bytes * (log ? *log : 65536)) >> 16) + 1;
+	*left = distance_draw(settings);
 	return 1;
 }
 

@@ -21,7 +21,7 @@ enum watch_shape {
 	WATCH_MAP,           /* mmap */
 	WATCH_UNMAP,         /* munmap */
 	WATCH_REMAP,         /* mremap */
-	WATCH_MODULES,      /* the dynamic linker has changed what is loaded */
+	WATCH_MODULES,       /* the dynamic linker has changed what is loaded */
 	WATCH_SHAPES,
 };
 
@@ -104,7 +104,7 @@ _Static_assert(sizeof(struct watch_row) == 16, "four to a cache line");
 enum watch_sampling {
 	WATCH_ALL,
 	WATCH_BY_BYTES, /* after an exponential distance of mean_bytes */
-	WATCH_EVERY,    /* each `every`-th allocation */
+	WATCH_EVERY,    /* one of `every` allocations, by chance */
 };
 
 struct watch_config {

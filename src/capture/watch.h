@@ -29,7 +29,7 @@ struct watch_news {
 struct watch_options {
 	pid_t pid;
 	uint64_t mean_bytes;         /* sample by bytes, this far apart on average; 0: no */
-	uint32_t every;              /* or each N-th allocation; 0 or 1: all */
+	uint32_t every;              /* or one of so many allocations, by chance; 0 or 1: all */
 	uint64_t min_size, max_size; /* blocks outside are not followed; max_size 0: no limit */
 	const char *object; /* only functions of this file (its name, with or without lib and
 			       .so); NULL: of every file that defines malloc or mmap */
@@ -70,24 +70,24 @@ DEFINE_VEC(watch_stacks, struct watch_stack)
 
 /* What was missed or is not known. */
 struct watch_losses {
-	uint64_t blocks;              /* allocations without room in the table of blocks */
-	uint64_t stacks;              /* whose stack found no room */
-	uint64_t threads;             /* calls by threads that found no room */
-	uint64_t events;              /* mappings, or events of on_event, that found no room */
-	uint64_t rows_missing;        /* rows of unwind tables that found no room */
-	uint64_t failed;              /* allocations that failed (no loss) */
-	uint64_t unknown_frees;       /* frees of blocks from before, or lost (with samples: 0) */
-	uint64_t replaced;            /* blocks of which the free was not seen */
-	uint64_t programs;    /* that the process executed meanwhile: what was live before is gone */
+	uint64_t blocks;        /* allocations without room in the table of blocks */
+	uint64_t stacks;        /* whose stack found no room */
+	uint64_t threads;       /* calls by threads that found no room */
+	uint64_t events;        /* mappings, or events of on_event, that found no room */
+	uint64_t rows_missing;  /* rows of unwind tables that found no room */
+	uint64_t failed;        /* allocations that failed (no loss) */
+	uint64_t unknown_frees; /* frees of blocks from before, or lost (with samples: 0) */
+	uint64_t replaced;      /* blocks of which the free was not seen */
+	uint64_t programs; /* that the process executed meanwhile: what was live before is gone */
 	uint64_t samples, incomplete; /* allocations seen, and those with incomplete stacks */
 };
 
 struct watch;
 
 /*
- * Starts a program that is to be watched: a child, stopped when its libraries are mapped and nothing
- * of it has run. ERROR_INPUT: it can't be executed. Then: watch_open(), and watch_release() lets it
- * run, or watch_spawn_drop() ends it.
+ * Starts a program that is to be watched: a child, stopped when its libraries are mapped and
+ * nothing of it has run. ERROR_INPUT: it can't be executed. Then: watch_open(), and watch_release()
+ * lets it run, or watch_spawn_drop() ends it.
  */
 struct error *watch_spawn(char *const *argv, pid_t *ret) must_check_;
 struct error *watch_release(pid_t pid) must_check_;

@@ -22,7 +22,7 @@
 	X(bpf_program__set_expected_attach_type)                                                   \
 	X(ring_buffer__new)                                                                        \
 	X(ring_buffer__consume)                                                                    \
-	X(ring_buffer__epoll_fd)                                                                    \
+	X(ring_buffer__epoll_fd)                                                                   \
 	X(ring_buffer__free)
 
 struct bpf_library {

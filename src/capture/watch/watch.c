@@ -25,8 +25,8 @@
 #define SITES_MOST (1u << 16)
 #define THREADS_MOST (1u << 15)
 #define RING_BYTES (4u << 20)
-/* Unwind rows: room for four times as many as there are at first, so that libraries may be loaded and
- * other programs executed later; at least this (16 MiB for both tables). */
+/* Unwind rows: room for four times as many as there are at first, so that libraries may be loaded
+ * and other programs executed later; at least this (16 MiB for both tables). */
 #define ROWS_LEAST (1u << 19)
 #define ROWS_MOST (1u << WATCH_SEARCH_STEPS)
 
@@ -59,9 +59,9 @@ struct watch {
 	struct watch_lives lives;
 	bool keeps_blocks, no_memory;
 	uint64_t rows_missing;
-	uint64_t replaced_ns; /* when the last of them was */
-	uint64_t programs; /* that it executed since the start */
-	bool sees_threads; /* their numbers are those of the kernel's programs */
+	uint64_t replaced_ns;   /* when the last of them was */
+	uint64_t programs;      /* that it executed since the start */
+	bool sees_threads;      /* their numbers are those of the kernel's programs */
 	bool modules_changed;   /* the dynamic linker said so, */
 	uint64_t modules_at_ns; /* first at this time */
 	uint64_t refreshed_ns, alive_ns, purged_ns;
@@ -198,7 +198,9 @@ static struct error *watch_start(struct watch *watch)
 	watch->start_ticks = process_start_ticks(pid);
 	struct error *error = module_table_refresh(&watch->modules, &changed, &other);
 	if (error)
-		return error;
+		return error_prefix(error,
+			"process %d can't be watched (run heapwise as root, or as its user)",
+			(int)pid);
 	if (!has_allocator(watch))
 		return allocator_missing(watch);
 	error = module_table_rows(&watch->modules, &rows);

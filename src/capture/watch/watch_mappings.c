@@ -65,8 +65,8 @@ static bool gone_note(struct watch_mappings *mappings, const struct watch_mappin
 		sum->bytes += mapping->first_bytes;
 		return true;
 	}
-	return watch_unmapped_vec_push(&mappings->gone,
-		(struct watch_unmapped){mapping->site, 1, mapping->first_bytes});
+	return watch_unmapped_vec_push(
+		&mappings->gone, (struct watch_unmapped){mapping->site, 1, mapping->first_bytes});
 }
 
 /* Rows that are gone become sums, and the others move up: programs map and unmap all the time. */
@@ -87,8 +87,8 @@ static struct error *rows_compact(struct watch_mappings *mappings)
 	}
 	const struct owned_range *range = interval_map_from(&mappings->ranges, 0);
 	while (range && is_good) {
-		is_good = interval_map_set(&ranges, range->start, range->end,
-			numbers[range->owner], NULL, NULL);
+		is_good = interval_map_set(
+			&ranges, range->start, range->end, numbers[range->owner], NULL, NULL);
 		range = interval_map_from(&mappings->ranges, range->end);
 	}
 	interval_map_deinit(is_good ? &mappings->ranges : &ranges);

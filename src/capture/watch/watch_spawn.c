@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Starts a program that is watched from its first allocation on. It is traced (ptrace) until its
- * libraries are mapped and none of its code has run: the dynamic linker calls _dl_debug_state() then,
- * for debuggers, and a breakpoint in the processor's debug registers stops it there. Nothing is
- * written to its memory. A static program is stopped after exec(2) as it is.
+ * libraries are mapped and none of its code has run: the dynamic linker calls _dl_debug_state()
+ * then, for debuggers, and a breakpoint in the processor's debug registers stops it there. Nothing
+ * is written to its memory. A static program is stopped after exec(2) as it is.
  */
 #include <elf.h>
 #include <errno.h>
@@ -76,8 +76,7 @@ struct linker_search {
 	uint64_t address; /* of _dl_debug_state(), as linked */
 };
 
-static bool linker_function_found(
-	void *context, const char *name, uint64_t address, uint64_t bytes)
+static bool linker_function_found(void *context, const char *name, uint64_t address, uint64_t bytes)
 {
 	struct linker_search *search = context;
 	(void)bytes;
@@ -145,7 +144,8 @@ static struct error *linker_await(pid_t pid, uint64_t address)
 	int signal = 0;
 	if (!breakpoint_set(pid, address))
 		return error_errno(ERROR_ENVIRONMENT, errno,
-			"can't stop the program before its first allocation (debug registers); start "
+			"can't stop the program before its first allocation (debug registers); "
+			"start "
 			"it first, and watch its PID");
 	while (calls < LINKER_CALLS && !(calls && is_libc_mapped(pid))) {
 		if (ptrace(PTRACE_CONT, pid, NULL, (long)signal))

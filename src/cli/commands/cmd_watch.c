@@ -36,11 +36,12 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{'p', "pid", "PID", "watch this process (as the operand PID does)"},
-	{'c', "command", "COMMAND", "start COMMAND (words and quotes) and watch it from its first allocation"},
+	{'c', "command", "COMMAND",
+		"start COMMAND (words and quotes) and watch it from its first allocation"},
 	{OPT_WATCH_ALL, "all", NULL, "follow all allocations; figures are exact"},
 	{OPT_WATCH_MEAN, "sample-bytes", "SIZE",
 		"sample once every SIZE allocated bytes on average (default: 512K)"},
-	{'s', "sample-rate", "N", "follow every N-th allocation instead; 1: all"},
+	{'s', "sample-rate", "N", "follow one of N allocations instead, by chance; 1: all"},
 	{'T', "top", "N", "show the N stacks with the most outstanding bytes (default: 10)"},
 	{'o', "older", "MS", "leave out blocks that are younger than MS ms (default: 500)"},
 	{'z', "min-size", "BYTES", "follow only blocks of at least this size"},
@@ -49,8 +50,7 @@ static const struct option_spec option_specs[] = {
 	{'C', "combined-only", NULL, "show sums of stacks only; all ages"},
 	{'t', "trace", NULL, "print each allocation and free as it happens"},
 	{'O', "obj", "FILE", "probe only the allocator in this file (\"c\": libc.so.6)"},
-	{OPT_WATCH_JSON, "json", NULL, "write JSON, schema heapwise.watch/1"},
-	SYMBOL_SPECS{0}};
+	{OPT_WATCH_JSON, "json", NULL, "write JSON, schema heapwise.watch/1"}, SYMBOL_SPECS{0}};
 
 struct watch_request {
 	struct watch_options watch;
@@ -60,7 +60,7 @@ struct watch_request {
 	const char *command;
 	bool all, traces, writes_json;
 	struct json *json; /* open while it is written */
-	int signals; /* a descriptor of those that ask to end */
+	int signals;       /* a descriptor of those that ask to end */
 	struct sink sink;
 };
 
@@ -165,8 +165,8 @@ static void kernel_await(const struct watch *watch, int signals, uint64_t until_
 {
 	uint64_t now = now_ns(), left = until_ns > now ? until_ns - now : 0;
 	const struct timespec wait = {(time_t)(left / NS_PER_SECOND), (long)(left % NS_PER_SECOND)};
-	struct pollfd waited[] = {{.fd = watch_fd(watch), .events = POLLIN},
-		{.fd = signals, .events = POLLIN}};
+	struct pollfd waited[] = {
+		{.fd = watch_fd(watch), .events = POLLIN}, {.fd = signals, .events = POLLIN}};
 	if (ppoll(waited, ARRAY_SIZE(waited), &wait, NULL) > 0 && waited[1].revents)
 		*ret_over = true;
 }
@@ -204,8 +204,8 @@ static struct error *interval_print(const struct watch *watch, struct watch_requ
 	return error;
 }
 
-static struct error *interval_show(
-	struct watch *watch, struct watch_request *request, struct watch_before *before, bool *ret_over)
+static struct error *interval_show(struct watch *watch, struct watch_request *request,
+	struct watch_before *before, bool *ret_over)
 {
 	struct error *error = watch_look(watch, request->shown.older_ms * 1000000u);
 	if (error)
@@ -238,7 +238,8 @@ static struct error *intervals_run(struct watch *watch, struct watch_request *re
 	return error;
 }
 
-/* Signals that ask to end are read from a descriptor from now on: one that comes early is not lost. */
+/* Signals that ask to end are read from a descriptor from now on: one that comes early is not lost.
+ */
 static struct error *signals_open(struct watch_request *request)
 {
 	sigset_t signals;
@@ -405,9 +406,12 @@ const struct command command_watch = {
 		 "every INTERVAL seconds (default: 5) the stacks with the most outstanding bytes "
 		 "are "
 		 "printed, with what\n"
-		 "they grew by since the last time and since the start. Nothing is written to the "
-		 "process, and it is\n"
-		 "never stopped; what it had allocated before is not known.\n"
+		 "they grew by since the last time and since the start. heapwise writes nothing to "
+		 "the process and never\n"
+		 "stops it; the kernel has breakpoints in its code for as long as it is watched. "
+		 "What "
+		 "it had allocated\n"
+		 "before is not known.\n"
 		 "\nFigures are estimates from samples unless --all is given. It takes CAP_BPF and "
 		 "CAP_PERFMON (or root)\n"
 		 "and Linux 6.6; neither compiler nor kernel headers are needed. 'heapwise attach' "

@@ -33,8 +33,8 @@ static void member_count(struct json *json, const char *key, double value)
 	json_i64(json, llround(value));
 }
 
-void watch_json_begin(struct json *json, const struct watch *watch, uint64_t pid,
-	const struct watch_shown *shown)
+void watch_json_begin(
+	struct json *json, const struct watch *watch, uint64_t pid, const struct watch_shown *shown)
 {
 	size_t functions, files;
 	watch_probes(watch, &functions, &files);
@@ -85,8 +85,7 @@ static struct error *frames_write(struct json *json, const struct watch *watch,
 }
 
 static struct error *stack_write(struct json *json, const struct watch *watch,
-	struct watch_names *names, const struct watch_before *before,
-	const struct watch_rank *rank)
+	struct watch_names *names, const struct watch_before *before, const struct watch_rank *rank)
 {
 	const struct watch_stack *stack = rank->stack;
 	json_object_begin(json);

@@ -15,9 +15,9 @@ struct watch_words {
 };
 
 /*
- * Splits a command into words, as a shell does at blanks, with quotes ('…', "…") and backslashes, and
- * nothing else: no variables, no patterns. ERROR_USAGE: there is no word, or a quote has no end. Call
- * watch_words_deinit() in any case.
+ * Splits a command into words, as a shell does at blanks, with quotes ('…', "…") and backslashes,
+ * and nothing else: no variables, no patterns. ERROR_USAGE: there is no word, or a quote has no
+ * end. Call watch_words_deinit() in any case.
  */
 struct error *watch_words_split(const char *command, struct watch_words *ret) must_check_;
 void watch_words_deinit(struct watch_words *words);
