@@ -20,6 +20,9 @@ struct remote_calls {
  * remote_calls_end() in any case, before the process goes on. */
 struct error *remote_calls_begin(struct stopped *stopped, struct remote_calls *ret) must_check_;
 
+/* Returns the address of the instruction by which the thread does calls. */
+uint64_t remote_calls_at(const struct remote_calls *calls);
+
 /* Does a call. *ret is what the kernel answers: -errno if it refuses. Returns false if the thread
  * could not do it. */
 bool remote_calls_do(

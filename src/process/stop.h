@@ -43,8 +43,10 @@ struct stopped {
 	struct stopped_threads threads; /* none: it goes on */
 	struct stopped_tids late;       /* are still seized, although it goes on */
 	struct restart_waits waits;
-	uint64_t since_ns; /* CLOCK_MONOTONIC: before the first was stopped */
-	pid_t rival;       /* tracer of the thread that could not be stopped; 0: none */
+	uint64_t since_ns;  /* CLOCK_MONOTONIC: before the first was stopped */
+	bool calls_allowed; /* the caller knows that seccomp filters let calls pass (remote_calls.h)
+			     */
+	pid_t rival;        /* tracer of the thread that could not be stopped; 0: none */
 };
 
 void stop_init(struct stopped *stopped, pid_t pid);

@@ -42,7 +42,8 @@ struct stopped_thread *remote_thread(struct stopped *stopped)
 		struct stopped_thread *thread = &stopped->threads.data[i];
 		bool in_call = (int64_t)thread->regs.orig_rax >= 0;
 		if (!thread->stopped || thread->signal || thread->regs.cs != CODE_64 ||
-			(found && !in_call) || is_confined(thread->tid))
+			(found && !in_call) ||
+			(!stopped->calls_allowed && is_confined(thread->tid)))
 			continue;
 		found = thread;
 		if (in_call)

@@ -41,8 +41,9 @@ struct remote_run {
 };
 
 /*
- * Returns a thread that can do a call: it is stopped, has no signal pending, no seccomp filter, and
- * is in 64-bit code. A thread in a system call is preferred. Returns NULL if there is none.
+ * Returns a thread that can do a call: it is stopped, has no signal pending, no seccomp filter (but
+ * with stopped->calls_allowed), and is in 64-bit code. A thread in a system call is preferred.
+ * Returns NULL if there is none.
  */
 struct stopped_thread *remote_thread(struct stopped *stopped);
 

@@ -24,6 +24,11 @@ struct error *remote_calls_begin(struct stopped *stopped, struct remote_calls *r
 			 "kernel; try again");
 }
 
+uint64_t remote_calls_at(const struct remote_calls *calls)
+{
+	return calls->run ? remote_code_entry(calls->run->place, REMOTE_CALL) : 0;
+}
+
 bool remote_calls_do(
 	struct remote_calls *calls, uint64_t number, const uint64_t arguments[static 6], long *ret)
 {
