@@ -17,12 +17,21 @@
 #include "capture/older.h"
 #include "process/stop.h"
 
+/* Words that hold addresses of the allocator's functions: calls through them are not recorded. */
+struct attach_kept {
+	size_t words;
+	bool partial; /* there may be more: not all data was looked at */
+	char *where;  /* which objects have them, for people; NULL: none; owned */
+};
+
 /* What attaching to a process means, found without changing it. */
 struct attach_outlook {
 	char *allocator; /* path of the object that defines malloc; owned */
 	size_t slots, objects, other;
 	unsigned threads;
-	bool own_operators;   /* operators new and delete are the allocator's */
+	bool own_operators; /* operators new and delete are the allocator's */
+	bool is_filtered; /* it is under seccomp filters: they are looked at when it is attached */
+	struct attach_kept kept;
 	enum hpw_older older; /* why what is there now would not be listed; UNKNOWN: it would be */
 	uint64_t copy_ns; /* about how long the process would stand still for that; 0: not known */
 };
@@ -50,6 +59,7 @@ struct attach_start {
 	size_t late_threads;        /* that have not stopped: they are in the kernel */
 	pid_t late_tid;             /* the first of them */
 	enum hpw_older older; /* why what was there before is not listed; UNKNOWN: it is being */
+	const struct attach_kept *kept;
 };
 
 struct attach_options {
@@ -64,9 +74,8 @@ struct attach_options {
 	struct error *(*list_blocks)(
 		void *context, const struct attach_copy *copy, struct older_list *list);
 	void *list_blocks_context;
-	/* Set at the end: how many references were changed later than at the start, of libraries
-	 * that were loaded meanwhile: their calls before that are not recorded. NULL: nobody asks.
-	 */
+	/* Set at the end: how many libraries were loaded meanwhile, whose calls before that was
+	 * noticed are not recorded. NULL: nobody asks. */
 	size_t *ret_later;
 	void (*on_start)(void *context, const struct attach_start *start);
 	void *on_start_context;

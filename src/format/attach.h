@@ -62,7 +62,12 @@ enum hw_attach_function {
 	/* For handlers that fork in the middle of an event. */
 	HW_ATTACH_FORK = 34,
 	HW_ATTACH_FORK_PLAIN = 35, /* _Fork */
-	HW_ATTACH_FUNCTIONS = 36
+	/* For libraries that are loaded later. */
+	HW_ATTACH_DLOPEN = 36,
+	HW_ATTACH_DLMOPEN = 37,
+	HW_ATTACH_DLSYM = 38,
+	HW_ATTACH_DLVSYM = 39,
+	HW_ATTACH_FUNCTIONS = 40
 };
 
 /* Whose operators new and delete the process has. */
@@ -135,6 +140,12 @@ struct hw_attach_own {
 	uint64_t closed;        /* the image's: how often libraries were closed */
 	uint32_t unloaded_seen; /* the image's: `unloaded`, as it has taken note of it */
 	uint32_t reserved;
+	/* A thread that has loaded a library and is about to look up a function of it counts in
+	 * `asked`, and waits until the tool has looked at all objects since, which sets `looked`
+	 * (futex; the tool does not wake it). 1 in `unanswered`: the tool was waited for in vain.
+	 */
+	uint64_t asked, looked;
+	uint32_t unanswered, reserved_too;
 	/* The image's: private memory of rings' threads, of so many bytes each; 0: there is none.
 	 */
 	uint64_t ring_bytes;

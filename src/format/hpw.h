@@ -381,6 +381,11 @@ enum hpw_summary_key {
 	HPW_SUM_OLDER_BYTES = 87,
 	HPW_SUM_OLDER_THREADS = 88,
 	HPW_SUM_OLDER_DAMAGED = 89,
+	/* With HPW_TARGET_ATTACHED_NS: objects with references to the allocator that were loaded
+	 * after it was attached, whose first calls are not seen; and words that held the address of
+	 * a function of it before, calls through which are not. */
+	HPW_SUM_ATTACHED_LATER = 90,
+	HPW_SUM_ATTACHED_KEPT = 91,
 };
 
 /* Why an event is not in the recording. */

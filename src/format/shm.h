@@ -330,6 +330,10 @@ struct hw_shm {
 	_Alignas(64) uint32_t unsent_notices;
 	uint32_t dump_signals; /* how often that signal came */
 	struct hw_check_sums check;
+	/* The command that has attached the process: objects with references to the allocator that
+	 * were loaded later, and words that hold an address of a function of it which was kept
+	 *before . Calls by them are not seen, the former's until they were noticed. */
+	uint32_t attached_later, attached_kept;
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 

@@ -231,6 +231,11 @@ struct recording {
 	 * of the heap in which no blocks could be made out. */
 	enum older_blocks older;
 	uint64_t older_blocks, older_bytes, older_threads, older_damaged;
+	/* Of such a process: libraries that were loaded later, whose calls were seen only a moment
+	 * after; words that held addresses of the allocator's functions, calls through which were
+	 * not.
+	 */
+	uint64_t attached_later, attached_kept;
 	/* Of a dump: why it was written, "it was requested"; NULL: it is none. */
 	const char *dump;
 	uint64_t reset_ns; /* of a dump: its counts of calls begin then; 0: with the recording */

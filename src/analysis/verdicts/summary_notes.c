@@ -259,6 +259,23 @@ static void add_older(const struct recording *recording, struct text *text)
 	}
 }
 
+static void add_attached_unseen(const struct recording *recording, struct text *text)
+{
+	if (recording->attached_later) {
+		text_add_counted(text, recording->attached_later, "library was", "libraries were");
+		text_add(text,
+			" loaded after that: what they called before that was noticed (about "
+			"0.02 s) is not recorded.\n");
+	}
+	if (recording->attached_kept) {
+		text_add_counted(text, recording->attached_kept, "word of the program holds",
+			"words of the program and its libraries hold");
+		text_add(text,
+			" an address of malloc or the like from before it was attached: calls "
+			"through such words are not recorded.\n");
+	}
+}
+
 static void add_attached(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
@@ -277,6 +294,7 @@ static void add_attached(const struct model *model, struct text *text)
 				       : " of such blocks that were seen");
 	}
 	text_add(text, ".\n");
+	add_attached_unseen(recording, text);
 }
 
 /* Of a moment of a program that went on, or of its end. */

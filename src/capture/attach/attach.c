@@ -8,10 +8,13 @@
 
 #include "base/child.h"
 #include "base/cleanup.h"
+#include "base/path.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "capture/ask.h"
 #include "capture/attach/before.h"
 #include "capture/attach/inject.h"
+#include "capture/attach/kept.h"
 #include "capture/collector/collector.h"
 #include "capture/collector/descriptor.h"
 #include "capture/daemonize.h"
@@ -36,6 +39,9 @@
 
 /* How often it is looked at which objects the process has loaded. */
 #define LOOK_NS 20000000u
+/* And while threads wait for it, since one library seldom comes alone. */
+#define LOOK_OFTEN_NS 1000000u
+#define OFTEN_NS 1000000000u
 /* So long after that a reference may be bound, which overwrites it: a library is listed before it
  * is, and a thread may have been about to bind one when it was changed. */
 #define RENEW_NS 2000000000u
@@ -54,11 +60,45 @@ struct attaching {
 	pid_t collector;
 	int control, signals, rings; /* descriptors */
 	char *message;               /* shared with the collector */
-	uint64_t objects_state, renew_until_ns;
+	uint64_t objects_state, renew_until_ns, often_until_ns;
 	sigset_t old_mask;
 	bool detaching;
-	size_t later; /* slots that were changed after the start */
+	struct attach_kept kept;
+	struct attach_object_vec known; /* objects whose references are changed */
+	size_t later;                   /* of these were loaded after the start */
 };
+
+/* "2 of libsqlite3.so.0, 1 of python3" */
+static char *describe_objects(const struct kept_pointers *found)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < found->objects && i < KEPT_NAMED_MAX; i++)
+		text_printf(&text, "%s%zu of %s", i ? ", " : "", found->named[i].words,
+			path_last_part(found->named[i].path));
+	if (found->objects > KEPT_NAMED_MAX)
+		text_add(&text, ", and more");
+	return text.failed || !text.data ? NULL : strdup(text.data);
+}
+
+static void find_kept(const struct attach_plan *plan, struct attach_kept *ret)
+{
+	struct kept_pointers found;
+	kept_pointers_find(plan, &found);
+	*ret = (struct attach_kept){found.words, found.partial, NULL};
+	if (found.words)
+		ret->where = describe_objects(&found);
+}
+
+/* The collector reads it there at the end. */
+static void note_unseen(const struct attaching *a)
+{
+	const uint32_t both[2] = {(uint32_t)a->later, (uint32_t)a->kept.words};
+	_Static_assert(offsetof(struct hw_shm, attached_kept) ==
+			       offsetof(struct hw_shm, attached_later) + 4,
+		"side by side");
+	(void)!pwrite(a->rings, both, sizeof(both), offsetof(struct hw_shm, attached_later));
+}
 
 static struct error *describe_plan(const struct attach_plan *plan, struct attach_outlook *ret)
 {
@@ -67,6 +107,8 @@ static struct error *describe_plan(const struct attach_plan *plan, struct attach
 	ret->other = plan->other;
 	ret->threads = plan->threads;
 	ret->own_operators = plan->operators == HW_ATTACH_OPERATORS_OWN;
+	ret->is_filtered = plan->is_filtered;
+	find_kept(plan, &ret->kept);
 	ret->allocator = strdup(plan->allocator);
 	return ret->allocator ? NULL : error_no_memory();
 }
@@ -88,6 +130,8 @@ void attach_outlook_deinit(struct attach_outlook *outlook)
 {
 	free(outlook->allocator);
 	outlook->allocator = NULL;
+	free(outlook->kept.where);
+	outlook->kept.where = NULL;
 }
 
 /* How long a process has run. Never 0. */
@@ -232,6 +276,28 @@ static bool is_same_program(const struct attaching *a)
 	return attach_is_there(&a->attached) || is_ending(a->options->pid);
 }
 
+static bool is_known(const struct attaching *a, uint64_t object)
+{
+	for (size_t i = 0; i < a->known.len; i++) {
+		if (a->known.data[i] == object)
+			return true;
+	}
+	return false;
+}
+
+/* Objects that were closed are forgotten: others may come to their place. */
+static void count_later(struct attaching *a, struct attach_plan *now)
+{
+	size_t before = a->later;
+	for (size_t i = 0; i < now->changed.len; i++)
+		a->later += !is_known(a, now->changed.data[i]);
+	struct attach_object_vec known = a->known;
+	a->known = now->changed;
+	now->changed = known;
+	if (a->later != before)
+		note_unseen(a);
+}
+
 /* Changes what has been loaded since, and what a late binding has overwritten. Returns false if the
  * process is not what it was. */
 static bool renew_slots(struct attaching *a)
@@ -241,8 +307,9 @@ static bool renew_slots(struct attaching *a)
 	struct error *error = attach_plan_renew(&a->plan, &now);
 	if (!error)
 		error = attach_inject_more(&a->attached, &a->image, &now, &changed);
+	if (!error)
+		count_later(a, &now);
 	attach_plan_deinit(&now);
-	a->later += changed;
 	bool ok = !error;
 	error_destroy(error);
 	return ok || is_same_program(a);
@@ -263,6 +330,13 @@ static uint64_t libraries_state(const struct attaching *a)
  * bound only a while later, so it is looked at again for some time. */
 static bool look_at_process(struct attaching *a, uint64_t now)
 {
+	uint64_t asked = attach_asked(&a->attached);
+	if (asked) {
+		bool goes_on = renew_slots(a);
+		attach_answer(&a->attached, asked);
+		a->often_until_ns = stop_now_ns() + OFTEN_NS;
+		return goes_on;
+	}
 	uint64_t state = libraries_state(a);
 	if (!state)
 		return is_same_program(a);
@@ -288,7 +362,8 @@ static void wait_for_end(struct attaching *a, struct launch_result *ret)
 	for (;;) {
 		struct pollfd polled[2] = {
 			{.fd = a->control, .events = POLLIN}, {.fd = a->signals, .events = POLLIN}};
-		uint64_t now = stop_now_ns(), wait_ns = LOOK_NS;
+		uint64_t now = stop_now_ns();
+		uint64_t wait_ns = now < a->often_until_ns ? LOOK_OFTEN_NS : LOOK_NS;
 		if (a->options->for_ns && !a->detaching)
 			wait_ns = now >= until ? 0 : min(wait_ns, until - now);
 		const struct timespec timeout = {0, (long)wait_ns};
@@ -346,9 +421,13 @@ static struct error *attach_begin(struct attaching *a)
 		return error;
 	error = attach_inject(
 		&a->plan, &a->image, a->rings, a->options->budget_ns, &a->before, &a->attached);
-	close(a->rings);
-	a->rings = -1;
 	a->objects_state = libraries_state(a);
+	if (!error) {
+		a->known = a->plan.changed;
+		a->plan.changed = (struct attach_object_vec){.data = NULL};
+		find_kept(&a->plan, &a->kept);
+		note_unseen(a);
+	}
 	return error;
 }
 
@@ -362,7 +441,8 @@ static void report_start(const struct attaching *a)
 		.late_threads = a->attached.pause.late_threads,
 		.late_tid = a->attached.pause.late_tid,
 		.older = !a->before.list.head ? HPW_OLDER_FAILED
-					      : (enum hpw_older)a->before.list.head->why};
+					      : (enum hpw_older)a->before.list.head->why,
+		.kept = &a->kept};
 	if (a->options->on_start)
 		a->options->on_start(a->options->on_start_context, &start);
 }
@@ -370,6 +450,8 @@ static void report_start(const struct attaching *a)
 static void attaching_deinit(struct attaching *a)
 {
 	before_end(&a->before);
+	attach_object_vec_deinit(&a->known);
+	free(a->kept.where);
 	attach_plan_deinit(&a->plan);
 	attach_image_close(&a->image);
 	const int descriptors[] = {a->control, a->signals, a->rings};

@@ -51,6 +51,10 @@ const char *const attach_function_names[HW_ATTACH_FUNCTIONS] = {
 	[HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW] = "_ZdaPvSt11align_val_tRKSt9nothrow_t",
 	[HW_ATTACH_FORK] = "fork",
 	[HW_ATTACH_FORK_PLAIN] = "_Fork",
+	[HW_ATTACH_DLOPEN] = "dlopen",
+	[HW_ATTACH_DLMOPEN] = "dlmopen",
+	[HW_ATTACH_DLSYM] = "dlsym",
+	[HW_ATTACH_DLVSYM] = "dlvsym",
 };
 
 static const char *const hook_names[HW_ATTACH_FUNCTIONS] = {
@@ -90,6 +94,10 @@ static const char *const hook_names[HW_ATTACH_FUNCTIONS] = {
 	[HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW] = "at_hook_delete_array_aligned_nothrow",
 	[HW_ATTACH_FORK] = "at_hook_fork",
 	[HW_ATTACH_FORK_PLAIN] = "at_hook_fork_plain",
+	[HW_ATTACH_DLOPEN] = "at_hook_dlopen",
+	[HW_ATTACH_DLMOPEN] = "at_hook_dlmopen",
+	[HW_ATTACH_DLSYM] = "at_hook_dlsym",
+	[HW_ATTACH_DLVSYM] = "at_hook_dlvsym",
 };
 
 static const Elf64_Phdr *part_of_type(uint32_t type)

@@ -3,6 +3,7 @@
 #include "capture/attach/injection.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/attach/filters.h"
 #include "capture/attach/object_table.h"
 #include "capture/shared_memory.h"
 #include "format/shm.h"
@@ -326,6 +328,14 @@ static void collect_slots(
 	}
 }
 
+/* Those of calls to come. `image`: where it is; 0: not yet known. */
+static void check_filters(struct injection *in, uint64_t image)
+{
+	if (!in->error && in->is_filtered)
+		in->error = attach_filters_check(
+			&in->filters, in->pid, remote_calls_at(&in->calls), image);
+}
+
 static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 	const struct attach_image *image, int shared)
 {
@@ -339,13 +349,15 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		.program_headers = plan->objects.program_headers,
 		.program_header_count = plan->objects.program_header_count};
 	memcpy(s->real, plan->real, sizeof(s->real));
-	s->image = find_earlier(in, plan, image);
+	check_filters(in, 0);
+	s->image = in->error ? 0 : find_earlier(in, plan, image);
 	in->is_earlier = s->image;
 	in->scratch = do_call(in, "memory", SYS_mmap, 0, PAGE, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0);
 	if (in->scratch)
 		give_descriptors(in, ours, theirs);
 	map_image(in, image, theirs[0]);
+	check_filters(in, s->image);
 	map_memory(in, image, theirs[1]);
 	s->samples = plan->samples ? s->own : 0;
 	s->sampled = plan->inner_count ? 0 : s->samples;
@@ -388,6 +400,8 @@ static void check_stopped(
 			(double)budget_ns / 1e6);
 	else
 		check_alone(in);
+	if (!in->error)
+		in->error = injection_read_filters(in);
 	if (!in->error)
 		before_take(before, &in->stopped);
 	if (!in->error)
@@ -440,6 +454,7 @@ static struct error *inject_in_thread(void *context)
 	struct attached *ret = work->ret;
 	struct injection in;
 	in.error = injection_begin(work->plan->pid, &in);
+	in.is_filtered = work->plan->is_filtered;
 	if (!in.error)
 		in.error = stop_alone(&in);
 	if (!in.error) {
@@ -547,4 +562,32 @@ bool attach_is_there(const struct attached *attached)
 		  magic == HW_ATTACH_MAGIC;
 	error_destroy(injection_end(&in, NULL));
 	return is;
+}
+
+static int own_open(const struct attached *attached, int flags)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)attached->pid);
+	return attached->own ? open(path, flags | O_CLOEXEC) : -1;
+}
+
+uint64_t attach_asked(const struct attached *attached)
+{
+	uint64_t both[2] = {0, 0};
+	_cleanup_close_ int memory = own_open(attached, O_RDONLY);
+	_Static_assert(
+		offsetof(struct hw_attach_own, looked) == offsetof(struct hw_attach_own, asked) + 8,
+		"side by side");
+	off_t at = (off_t)(attached->own + offsetof(struct hw_attach_own, asked));
+	if (memory < 0 || pread(memory, both, sizeof(both), at) != sizeof(both))
+		return 0;
+	return both[0] == both[1] ? 0 : both[0];
+}
+
+void attach_answer(const struct attached *attached, uint64_t asked)
+{
+	_cleanup_close_ int memory = own_open(attached, O_RDWR);
+	off_t at = (off_t)(attached->own + offsetof(struct hw_attach_own, looked));
+	if (memory >= 0)
+		(void)!pwrite(memory, &asked, sizeof(asked), at);
 }

@@ -50,6 +50,12 @@ struct error *attach_inject(const struct attach_plan *plan, const struct attach_
 struct error *attach_inject_more(const struct attached *attached, const struct attach_image *image,
 	const struct attach_plan *plan, size_t *ret_changed) must_check_;
 
+/* Returns the number of the last thread that has loaded a library and waits for its references to
+ * be changed (struct hw_attach_own); 0: none does. */
+uint64_t attach_asked(const struct attached *attached);
+/* All that have asked until then go on. */
+void attach_answer(const struct attached *attached, uint64_t asked);
+
 /* Returns whether the process still has the image: it has not become another program. */
 bool attach_is_there(const struct attached *attached);
 

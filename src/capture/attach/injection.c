@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/attach/filters.h"
 
 /* posix_spawn's child runs the other program after about a millisecond. */
 #define VFORK_NS 2000000000u
@@ -35,12 +36,35 @@ static int memory_open(pid_t pid)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
+struct error *injection_read_filters(struct injection *in)
+{
+	seccomp_filters_deinit(&in->filters);
+	in->filters = (struct seccomp_filters){.all = {.data = NULL}};
+	in->stopped.calls_allowed = false;
+	if (!in->is_filtered)
+		return NULL;
+	struct error *error = seccomp_filters_read(&in->stopped, &in->filters);
+	in->stopped.calls_allowed = !error;
+	return error;
+}
+
+static bool may_call(
+	const struct injection *in, uint64_t number, const uint64_t arguments[static 6])
+{
+	return !in->is_filtered ||
+	       seccomp_filters_allow(&in->filters, number, arguments, remote_calls_at(&in->calls));
+}
+
 uint64_t injection_call(
 	struct injection *in, const char *what, uint64_t number, const uint64_t arguments[static 6])
 {
 	long result = 0;
 	if (in->error)
 		return 0;
+	if (!may_call(in, number, arguments)) {
+		in->error = attach_filters_refuse(in->pid, number);
+		return 0;
+	}
 	if (!remote_calls_do(&in->calls, number, arguments, &result)) {
 		in->error = error_create(ERROR_ENVIRONMENT,
 			"process %d could not be made to do a system call (%s)", (int)in->pid,
@@ -61,7 +85,8 @@ void injection_call_anyway(
 {
 	const uint64_t arguments[6] = {a, b, c, 0, 0, 0};
 	long result;
-	(void)!remote_calls_do(&in->calls, number, arguments, &result);
+	if (may_call(in, number, arguments))
+		(void)!remote_calls_do(&in->calls, number, arguments, &result);
 }
 
 void injection_fail(struct injection *in, const char *what, int why)
@@ -92,6 +117,7 @@ struct error *injection_end(struct injection *in, struct attach_pause *ret_pause
 		ret_pause->late_threads = in->stopped.late.len;
 		ret_pause->late_tid = in->stopped.late.len ? in->stopped.late.data[0] : 0;
 	}
+	seccomp_filters_deinit(&in->filters);
 	stop_deinit(&in->stopped); /* injection_run() says what becomes of late ones */
 	if (in->memory >= 0)
 		close(in->memory);

@@ -8,6 +8,7 @@
 
 #include "capture/attach/inject.h"
 #include "process/remote_calls.h"
+#include "process/seccomp_filters.h"
 #include "process/stop.h"
 
 /* A process that is being changed. */
@@ -16,8 +17,10 @@ struct injection {
 	int memory; /* of the process, read and written */
 	struct stopped stopped;
 	struct remote_calls calls;
-	uint64_t scratch;    /* a page of the process, while it is stopped */
-	struct error *error; /* the first */
+	bool is_filtered;               /* then each call is looked at first: */
+	struct seccomp_filters filters; /* of all threads, while the process is stopped */
+	uint64_t scratch;               /* a page of the process, while it is stopped */
+	struct error *error;            /* the first */
 	struct hw_attach *settings;
 	bool is_earlier; /* the image was there before */
 };
@@ -43,6 +46,9 @@ pid_t injection_wait_for_vfork(const struct injection *in);
 
 bool injection_read(const struct injection *in, uint64_t address, void *ret, size_t bytes);
 bool injection_write(const struct injection *in, uint64_t address, const void *data, size_t bytes);
+
+/* Reads the filters of a stopped process that has some, and allows calls that they let pass. */
+struct error *injection_read_filters(struct injection *in) must_check_;
 
 /* Keeps an error, if there is none yet: "process N can't be attached: " and `what`. */
 void injection_fail(struct injection *in, const char *what, int why);

@@ -10,17 +10,55 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/util.h"
+#include "capture/attach/filters.h"
 #include "capture/attach/image.h"
 #include "capture/shared_memory.h"
+#include "format/shm.h"
 #include "process/proc_info.h"
 
 #define STATUS_BYTES 16384
+/* Of memory that is not shared: the image, the threads' table, rings' private parts. */
+#define OWN_BYTES_ROOM (64ull << 20)
 
 /* The number after a name in /proc/PID/status; -1: it is not there. */
 static long status_number(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
 	return line ? strtol(line + strlen(name), NULL, 10) : -1;
+}
+
+/* The limit of the address space (ulimit -v) in bytes; UINT64_MAX: none, or not known. */
+static uint64_t address_space_limit(pid_t pid)
+{
+	static const char name[] = "Max address space";
+	char *limits;
+	size_t bytes;
+	struct error *error = process_read(pid, "limits", STATUS_BYTES, &limits, &bytes);
+	if (error) {
+		error_destroy(error);
+		return UINT64_MAX;
+	}
+	const char *line = strstr(limits, name);
+	char *end = NULL;
+	uint64_t limit = line ? strtoull(line + strlen(name), &end, 10) : 0;
+	bool known = line && end != line + strlen(name);
+	free(limits);
+	return known ? limit : UINT64_MAX;
+}
+
+static struct error *check_room(pid_t pid, const char *status)
+{
+	uint64_t limit = address_space_limit(pid), needed = HW_SHM_BYTES + OWN_BYTES_ROOM;
+	long used = status_number(status, "\nVmSize:"); /* KiB */
+	if (limit == UINT64_MAX || used < 0 || ((uint64_t)used << 10) + needed <= limit)
+		return NULL;
+	return error_create(ERROR_ENVIRONMENT,
+		"process %d may have %llu MiB of address space (ulimit -v) and uses %ld MiB; "
+		"recording it "
+		"takes %llu MiB more. Raise the limit: prlimit --pid %d --as=%llu:",
+		(int)pid, (unsigned long long)limit >> 20, used >> 10,
+		(unsigned long long)needed >> 20, (int)pid,
+		((unsigned long long)used << 10) + needed);
 }
 
 static struct error *check_status(struct attach_plan *plan)
@@ -30,8 +68,12 @@ static struct error *check_status(struct attach_plan *plan)
 	struct error *error = process_read(plan->pid, "status", STATUS_BYTES, &status, &bytes);
 	if (error)
 		return error;
-	long seccomp = status_number(status, "\nSeccomp:"),
-	     locked = status_number(status, "\nVmLck:");
+	error = check_room(plan->pid, status);
+	if (error) {
+		free(status);
+		return error;
+	}
+	long locked = status_number(status, "\nVmLck:");
 	plan->threads = (unsigned)status_number(status, "\nThreads:");
 	free(status);
 	if (locked > 0)
@@ -40,10 +82,13 @@ static struct error *check_status(struct attach_plan *plan)
 			"make all that is mapped for it at once, some 480 MiB; start it under "
 			"`heapwise run`",
 			(int)plan->pid, locked);
-	if (seccomp > 0)
+	int filtered = attach_is_filtered(plan->pid);
+	plan->is_filtered = filtered > 0;
+	if (filtered < 0)
 		return error_create(ERROR_ENVIRONMENT,
-			"process %d has a seccomp filter, which may kill it for a system call that "
-			"it does not make itself; start it under `heapwise run`, which goes on "
+			"process %d has restricted itself to a few system calls (seccomp, strict "
+			"mode), "
+			"and any other kills it; start it under `heapwise run`, which goes on "
 			"under filters",
 			(int)plan->pid);
 	return NULL;
@@ -222,7 +267,11 @@ static struct error *find_slots(struct attach_plan *plan)
 			plan->real, HW_ATTACH_FUNCTIONS, &plan->slots, &plan->other);
 		if (error)
 			return error;
-		plan->changed_objects += plan->slots.len > before;
+		if (plan->slots.len == before)
+			continue;
+		plan->changed_objects++;
+		if (!attach_object_vec_push(&plan->changed, object->dynamic))
+			return error_no_memory();
 	}
 	for (size_t i = 0; i < plan->slots.len; i++)
 		plan->has_lazy |= plan->slots.data[i].is_lazy;
@@ -300,5 +349,6 @@ void attach_plan_deinit(struct attach_plan *plan)
 {
 	linked_slot_vec_deinit(&plan->slots);
 	attach_object_vec_deinit(&plan->table);
+	attach_object_vec_deinit(&plan->changed);
 	linked_objects_deinit(&plan->objects);
 }

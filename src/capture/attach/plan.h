@@ -13,6 +13,8 @@
 #include "format/attach.h"
 #include "process/linked_objects.h"
 
+DEFINE_VEC(attach_object_vec, uint64_t)
+
 struct attach_plan {
 	pid_t pid;
 	struct linked_objects objects;
@@ -25,10 +27,13 @@ struct attach_plan {
 	struct hw_attach_range inner[HW_ATTACH_INNER_MAX - 1];
 	size_t inner_count;
 	struct linked_slot_vec slots;
-	size_t other;           /* words that lead elsewhere than expected, and stay */
-	size_t changed_objects; /* that have a slot */
-	bool has_lazy;          /* some slots are not bound yet */
-	bool samples;           /* not every event is to be recorded */
+	size_t other;                     /* words that lead elsewhere than expected, and stay */
+	size_t changed_objects;           /* that have a slot */
+	struct attach_object_vec changed; /* their dynamic sections */
+	bool is_filtered; /* threads are under seccomp filters, which are read when they are stopped
+			   */
+	bool has_lazy;    /* some slots are not bound yet */
+	bool samples;     /* not every event is to be recorded */
 	unsigned threads;
 };
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "capture/attach/filters.h"
 #include "capture/shared_memory.h"
 #include "process/maps.h"
 
@@ -284,6 +285,8 @@ static bool remove_some(struct removal *r, bool first)
 		done = true;
 	} else if (!error && !is_in_event(r)) {
 		put_back_slots(r, true);
+		error_destroy(
+			injection_read_filters(in)); /* then threads without any do it, or none */
 		error = remote_calls_begin(&in->stopped, &in->calls);
 		done = !error && unmap_all(r, &maps);
 		remote_calls_end(&in->calls);
@@ -298,6 +301,7 @@ static bool remove_some(struct removal *r, bool first)
 static struct error *removal_begin(struct removal *r, pid_t pid)
 {
 	struct error *error = injection_begin(pid, &r->in);
+	r->in.is_filtered = attach_is_filtered(pid) > 0;
 	if (!error)
 		error = attach_image_open(&r->image);
 	if (error)

@@ -91,8 +91,9 @@ struct event_code {
 struct event_report {
 	uint64_t lost[HW_LOST_REASONS]; /* events that were dropped, those of HW_R_LOST included */
 	uint64_t change_missed;         /* events dropped at changes of the mode */
-	uint64_t stacks_full;           /* events whose stack did not fit the table of nodes */
-	uint64_t lost_notices;          /* programs that were started and could not be reported */
+	uint64_t attached_later, attached_kept; /* struct hw_shm */
+	uint64_t stacks_full;  /* events whose stack did not fit the table of nodes */
+	uint64_t lost_notices; /* programs that were started and could not be reported */
 	uint64_t longest_wait_ns, wait_ns; /* of threads for the recorder */
 	uint64_t waits;                    /* how often they waited for room */
 	uint64_t resident_bytes;           /* of the process at its end; 0: not known */

@@ -172,6 +172,8 @@ struct footer_summary recorder_write_counters(struct recorder *r, const struct r
 		.stopped_ns = recorder_stopped_ns(r),
 		.stopped_frees = r->stopped_frees,
 		.change_missed = r->merge.missed + report.change_missed,
+		.attached_later = report.attached_later,
+		.attached_kept = report.attached_kept,
 		.stopped = r->stopped,
 		.lost = {[HPW_LOST_OWNERLESS] = r->merge.dropped,
 			[HPW_LOST_DAMAGED] = r->merge.damaged + report.damaged,

@@ -193,6 +193,8 @@ static void ring_report(struct event_source *source, uint64_t duration_ns, struc
 	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
 		ret->lost[why] += __atomic_load_n(&shm->lost[why], __ATOMIC_RELAXED);
 	ret->change_missed += __atomic_load_n(&shm->change_missed, __ATOMIC_RELAXED);
+	ret->attached_later += __atomic_load_n(&shm->attached_later, __ATOMIC_RELAXED);
+	ret->attached_kept += __atomic_load_n(&shm->attached_kept, __ATOMIC_RELAXED);
 	ret->stacks_full += __atomic_load_n(&shm->stacks_full, __ATOMIC_RELAXED);
 	ret->lost_notices += __atomic_load_n(&shm->unsent_notices, __ATOMIC_RELAXED);
 	ret->resident_bytes = __atomic_load_n(&shm->resident_bytes, __ATOMIC_RELAXED);

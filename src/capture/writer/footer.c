@@ -319,7 +319,10 @@ static bool put_summary(struct buf *ret, const struct tally *t, const struct foo
 		{HPW_SUM_CHANGE_MISSED, s->change_missed}, {HPW_SUM_OLDER, s->older.why},
 		{HPW_SUM_OLDER_BLOCKS, s->older.blocks}, {HPW_SUM_OLDER_BYTES, s->older.bytes},
 		{HPW_SUM_OLDER_THREADS, s->older.threads},
-		{HPW_SUM_OLDER_DAMAGED, s->older.damaged}};
+		{HPW_SUM_OLDER_DAMAGED, s->older.damaged},
+
+		{HPW_SUM_ATTACHED_LATER, s->attached_later},
+		{HPW_SUM_ATTACHED_KEPT, s->attached_kept}};
 	for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		buf_varint(ret, pairs[i][0]);
 		buf_varint(ret, pairs[i][1]);

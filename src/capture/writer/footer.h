@@ -28,6 +28,7 @@ struct footer_summary {
 	uint64_t marks, instructions;
 	uint64_t stops, stopped_ns, stopped_frees; /* as in struct recorder */
 	uint64_t change_missed;                    /* events that neither recording has */
+	uint64_t attached_later, attached_kept;    /* struct hw_shm */
 	bool stopped;
 	uint64_t resident_bytes;
 	uint32_t notes;         /* enum hpw_note */

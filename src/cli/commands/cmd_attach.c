@@ -155,6 +155,26 @@ static const char *describe_older(enum hpw_older why)
 	}
 }
 
+static void add_kept(struct text *text, const struct attach_kept *kept)
+{
+	if (kept->partial)
+		text_add(text, "at least ");
+	text_add_counted(text, kept->words, "word holds", "words hold");
+	text_add(text, " an address of malloc or the like from before (");
+	text_add_shown(text, kept->where ? kept->where : "?", SIZE_MAX);
+	text_add(text, ")");
+}
+
+static void say_kept(const struct attach_kept *kept)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (!kept->words)
+		return;
+	add_kept(&text, kept);
+	message("%s; calls through them are not recorded", text.failed ? "?" : text.data);
+}
+
 static void describe_start(void *context, const struct attach_start *start)
 {
 	const struct attach_request *request = context;
@@ -170,6 +190,7 @@ static void describe_start(void *context, const struct attach_start *start)
 	text_add(&text, ", it stood still for ");
 	text_add_duration_ns(&text, start->pause_ns);
 	message("%s", text.failed ? "recorded" : text.data);
+	say_kept(start->kept);
 	if (start->late_threads)
 		message("thread %d%s did not return from the kernel meanwhile (dead disk?); its "
 			"calls are "
@@ -220,6 +241,15 @@ static int show_outlook(const struct attach_request *request)
 		}
 	}
 	text_add(&text, "\n");
+	if (outlook.is_filtered)
+		text_add(&text,
+			"seccomp        filters; whether they let all calls pass is looked at when "
+			"it is attached\n");
+	if (outlook.kept.words) {
+		text_add(&text, "not recorded   ");
+		add_kept(&text, &outlook.kept);
+		text_add(&text, "\n");
+	}
 	attach_outlook_deinit(&outlook);
 	return output_text(&text);
 }
@@ -250,8 +280,10 @@ static int cmd_attach(const struct command *command, int argc, char **argv)
 	const struct collector_recording *first =
 		recording_describe_end(&result, &request.launch.dumps, request.quiet);
 	if (later && !request.quiet)
-		message("libraries were loaded meanwhile: what they called in about the first 0.02 "
-			"s is not recorded");
+		message("%zu %s loaded meanwhile: what %s called in about the first 0.02 s is not "
+			"recorded",
+			later, later == 1 ? "library was" : "libraries were",
+			later == 1 ? "it" : "they");
 	code = first && !first->totals.write_error ? 0 : ERROR_ENVIRONMENT;
 	launch_result_deinit(&result);
 	return code;

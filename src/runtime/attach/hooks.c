@@ -16,6 +16,11 @@ typedef void free_aligned_sized_function(void *block, size_t alignment, size_t s
 typedef int posix_memalign_function(void **ret, size_t alignment, size_t size);
 typedef int dlclose_function(void *handle);
 typedef int fork_function(void);
+typedef void *dlopen_function(const char *path, int flags);
+typedef void *dlmopen_function(long space, const char *path, int flags);
+typedef void *dlsym_function(void *handle, const char *name);
+typedef void *dlvsym_function(void *handle, const char *name, const char *version);
+#define LOADS_NOTHING 4 /* RTLD_NOLOAD */
 
 void *at_hook_malloc(size_t size);
 void *at_hook_calloc(size_t count, size_t size);
@@ -32,6 +37,10 @@ void at_hook_free_sized(void *block, size_t size);
 void at_hook_free_aligned_sized(void *block, size_t alignment, size_t size);
 int at_hook_dlclose(void *handle);
 int at_hook_fork(void);
+void *at_hook_dlopen(const char *path, int flags);
+void *at_hook_dlmopen(long space, const char *path, int flags);
+void *at_hook_dlsym(void *handle, const char *name);
+void *at_hook_dlvsym(void *handle, const char *name, const char *version);
 int at_hook_fork_plain(void);
 
 static size_t checked_product(size_t count, size_t size)
@@ -229,4 +238,35 @@ AT_HOOK int at_hook_fork_plain(void)
 	struct at_own *own = at_in_event();
 	fork_function *real = AT_REAL(HW_ATTACH_FORK_PLAIN, fork_function *);
 	return rt_unlikely(own) ? fork_in_event(own, real) : real();
+}
+
+/*
+ * These look at who calls them (RUNPATH, the namespace, RTLD_NEXT), so they are jumped to, and
+ * nothing can be done after them: what is to be done when a library has been loaded is done when a
+ * function of it is looked up, before it can be called.
+ */
+AT_HOOK void *at_hook_dlopen(const char *path, int flags)
+{
+	if (path && !(flags & LOADS_NOTHING))
+		at_library_comes();
+	return AT_REAL(HW_ATTACH_DLOPEN, dlopen_function *)(path, flags);
+}
+
+AT_HOOK void *at_hook_dlmopen(long space, const char *path, int flags)
+{
+	if (path && !(flags & LOADS_NOTHING))
+		at_library_comes();
+	return AT_REAL(HW_ATTACH_DLMOPEN, dlmopen_function *)(space, path, flags);
+}
+
+AT_HOOK void *at_hook_dlsym(void *handle, const char *name)
+{
+	at_library_wait();
+	return AT_REAL(HW_ATTACH_DLSYM, dlsym_function *)(handle, name);
+}
+
+AT_HOOK void *at_hook_dlvsym(void *handle, const char *name, const char *version)
+{
+	at_library_wait();
+	return AT_REAL(HW_ATTACH_DLVSYM, dlvsym_function *)(handle, name, version);
 }

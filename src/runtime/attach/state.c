@@ -17,6 +17,9 @@
 #define ADVICE_KEEP_ON_FORK 19
 #define MAP_AT_PLACE 0x10
 
+#define LOOK_MAX_NS 100000000u
+#define LOOK_STEP_NS 500000
+
 __attribute__((visibility("default"), used))
 const struct hw_attach_layout hw_attach_layout = {.own_bytes = sizeof(struct at_own),
 	.busy = offsetof(struct at_own, threads) + offsetof(struct at_thread, busy),
@@ -145,6 +148,7 @@ static void begin_row(struct at_thread *row, uint32_t tid)
 	row->recorder = NULL;
 	row->rings_freed = 0;
 	row->busy = 0;
+	row->loads = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	row->tid = tid;
 }
@@ -254,6 +258,46 @@ void at_thread_begin(struct at_own *own, struct at_thread *thread)
 		__atomic_store_n(&own->shm->ring_wanted, 1, __ATOMIC_RELAXED);
 	}
 	sys_signals_restore(signals);
+}
+
+void at_library_comes(void)
+{
+	struct at_own *own = at_recording();
+	struct at_thread *row = own ? at_thread_here(own) : NULL;
+	if (row)
+		row->loads = 1;
+}
+
+/* The tool writes to this memory from outside, which wakes nobody. */
+static bool is_looked_at(struct at_own *own, uint64_t asked)
+{
+	struct sys_timespec step = {0, LOOK_STEP_NS};
+	uint64_t looked = __atomic_load_n(&own->head.looked, __ATOMIC_ACQUIRE);
+	if (looked >= asked)
+		return true;
+	sys_call4(__NR_futex, &own->head.looked, 0 /* FUTEX_WAIT */, (uint32_t)looked, &step);
+	return false;
+}
+
+void at_library_wait(void)
+{
+	struct at_own *own = at_recording();
+	struct at_thread *row = own ? at_thread_here(own) : NULL;
+	if (rt_likely(!row || !row->loads) || row->busy)
+		return;
+	row->loads = 0;
+	if (__atomic_load_n(&own->head.unanswered, __ATOMIC_RELAXED))
+		return;
+	uint64_t asked = __atomic_add_fetch(&own->head.asked, 1, __ATOMIC_SEQ_CST);
+	uint64_t until = sys_now_ns() + LOOK_MAX_NS;
+	while (!is_looked_at(own, asked)) {
+		if (!__atomic_load_n(&own->head.records, __ATOMIC_RELAXED))
+			return;
+		if (sys_now_ns() > until) {
+			__atomic_store_n(&own->head.unanswered, 1, __ATOMIC_RELAXED);
+			return;
+		}
+	}
 }
 
 struct at_own *at_in_event(void)

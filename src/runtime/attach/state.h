@@ -30,7 +30,8 @@ struct at_thread {
 	 * this thread pointer, too: how far that had come says nothing about what follows. */
 	uint64_t until;
 	uint64_t random; /* of the distances; 0: none has been drawn */
-	uint64_t pad[1];
+	uint32_t loads;  /* it has begun to load a library, and has looked up nothing since */
+	uint32_t pad32;
 };
 _Static_assert(sizeof(struct at_thread) == 64, "a cache line");
 
@@ -95,6 +96,13 @@ struct at_thread *at_thread_here(struct at_own *own);
 
 /* Gives a thread a ring, if one is free and there is memory. */
 void at_thread_begin(struct at_own *own, struct at_thread *thread);
+
+/* The calling thread is about to load a library. */
+void at_library_comes(void);
+
+/* It is about to look up a function. If it has loaded a library, waits until the tool has changed
+ * that one's references, for a tenth of a second at most. */
+void at_library_wait(void);
 
 /* Returns the state if the calling thread is in an event, below a signal handler; else NULL. */
 struct at_own *at_in_event(void);

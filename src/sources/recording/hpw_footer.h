@@ -14,7 +14,7 @@
 #include "sources/recording/hpw_file.h"
 
 /* One more than the largest key known. */
-#define HPW_SUM_LIMIT (HPW_SUM_OLDER_DAMAGED + 1)
+#define HPW_SUM_LIMIT (HPW_SUM_ATTACHED_KEPT + 1)
 
 /* A thread as stored: stamps, not nanoseconds. */
 struct hpw_thread_row {

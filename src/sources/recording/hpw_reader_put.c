@@ -154,6 +154,8 @@ void hpw_reader_put_summary(struct reader *reader)
 	recording->stopped_ns = sum[HPW_SUM_STOPPED_NS];
 	recording->stopped_frees = sum[HPW_SUM_STOPPED_FREES];
 	recording->change_missed = sum[HPW_SUM_CHANGE_MISSED];
+	recording->attached_later = sum[HPW_SUM_ATTACHED_LATER];
+	recording->attached_kept = sum[HPW_SUM_ATTACHED_KEPT];
 	recording->stopped_at_end = sum[HPW_SUM_STOPPED_AT_END];
 	recording->changed_at_end = sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_MODE;
 	recording->detached = sum[HPW_SUM_EXIT_KIND] == HPW_EXIT_DETACHED;

@@ -358,6 +358,8 @@ def library_of_later(folder):
     need_sound(report["recording"])
     hw.need(of_site(report, "live_bytes", "allocate") == 1234, f"{report['sites']}")
     hw.need(of_site(report, "live_bytes", "site_new") == 321, "a child's events are in it")
+    notes = hw.report(folder / "x.hpw")["notes"]
+    hw.need(any("1 library was loaded after that" in note for note in notes), f"{notes}")
 
 
 @contextlib.contextmanager
@@ -799,6 +801,119 @@ int main(void) {
                               (("1", "--mode", "sample:0"), 2), (("1", "--seed", "x"), 2)):
         result = hw.heapwise("attach", *arguments)
         hw.need(result.status == status and result.errors, f"{arguments}: {result}")
+
+
+FILTERED = """
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define NUMBER BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
+#define IF(number, action) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, action)
+#define ELSE(action) BPF_STMT(BPF_RET | BPF_K, action)
+#define DENIED SECCOMP_RET_ERRNO | EPERM
+static struct sock_filter few[] = {NUMBER, IF(SYS_read, SECCOMP_RET_ALLOW), IF(SYS_write, SECCOMP_RET_ALLOW),
+    IF(SYS_brk, SECCOMP_RET_ALLOW), IF(SYS_newfstatat, SECCOMP_RET_ALLOW), IF(SYS_fstat, SECCOMP_RET_ALLOW),
+    IF(SYS_exit_group, SECCOMP_RET_ALLOW), IF(SYS_restart_syscall, SECCOMP_RET_ALLOW),
+    ELSE(SECCOMP_RET_KILL_PROCESS)};
+/* As a container's: what has to do with the whole machine is denied. */
+static struct sock_filter container[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0), ELSE(SECCOMP_RET_KILL_PROCESS), NUMBER,
+    IF(SYS_mount, DENIED), IF(SYS_umount2, DENIED), IF(SYS_pivot_root, DENIED), IF(SYS_reboot, DENIED), IF(SYS_bpf, DENIED),
+    IF(SYS_keyctl, DENIED), IF(SYS_add_key, DENIED), IF(SYS_ptrace, DENIED), IF(SYS_init_module, DENIED),
+    IF(SYS_kexec_load, DENIED), IF(SYS_unshare, DENIED), IF(SYS_setns, DENIED), IF(SYS_userfaultfd, DENIED),
+    ELSE(SECCOMP_RET_ALLOW)};
+/* No new code: mmap with PROT_EXEC. */
+static struct sock_filter no_code[] = {NUMBER, BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1), ELSE(SECCOMP_RET_KILL_PROCESS), ELSE(SECCOMP_RET_ALLOW)};
+/* All calls that attaching takes, and futex none. */
+static struct sock_filter no_futex[] = {NUMBER, IF(SYS_futex, SECCOMP_RET_TRAP), ELSE(SECCOMP_RET_ALLOW)};
+static __attribute__((noinline)) void made(int count) { while (count--) { void *volatile p = malloc(10); free(p); } }
+int main(int argc, char **argv) {
+    char line[64];
+    size_t bytes = *argv[1] == 'f' ? sizeof few : *argv[1] == 'c' ? sizeof container : *argv[1] == 'n' ? sizeof no_code : sizeof no_futex;
+    struct sock_fprog filter = {bytes / sizeof *few, *argv[1] == 'f' ? few : *argv[1] == 'c' ? container : *argv[1] == 'n' ? no_code : no_futex};
+    (void)argc;
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) abort();
+    while (fgets(line, sizeof line, stdin)) { made(100); puts("made 100"); fflush(stdout); }
+}
+"""
+
+
+@TESTS.test
+def filtered(folder):
+    """A process under seccomp filters is attached if they let all calls pass; else it is refused, with the call, and lives"""
+    (folder / "filtered.c").write_text(FILTERED)
+    subprocess.run(["cc", "-O1", "-g", "-w", "-o", folder / "filtered", folder / "filtered.c"], check=True)
+    for kind, reason in (("few", "mmap"), ("container", None), ("no-code", "mmap of code"), ("trap", "futex")):
+        with running(folder, kind, program=folder / "filtered") as target:
+            target.tell("made")  # now it has its filter
+            if os.geteuid() or status_line(os.getpid(), "Seccomp") != "0":
+                result = hw.heapwise("attach", str(target.pid), "-o", folder / "x.hpw")
+                hw.need(result.status == 4 and "CAP_SYS_ADMIN" in result.errors, f"{kind}: {result}")
+            elif reason:
+                result = hw.heapwise("attach", str(target.pid), "--pause", "10s", "-f", "-o", folder / "x.hpw")
+                hw.need(result.status == 4 and f"does not let {reason}" in result.errors, f"{kind}: {result}")
+                hw.need(IMAGE not in maps(target) and RINGS not in maps(target), "something was mapped")
+            else:
+                with attached(target, folder / "x.hpw"):
+                    for _ in range(20):
+                        target.tell("made")
+                    detach(target)
+                need_let_go(target)
+                report = hw.report(folder / "x.hpw", "--view", "sites")
+                need_sound(report["recording"])
+                hw.need(of_site(report, "allocations", "made") == 2000, f"{report['sites']}")
+            hw.need(target.tell("made") == 100, f"{kind}: it was harmed")
+
+
+@TESTS.test
+def kept_pointers(folder):
+    """Addresses of functions that were kept before are counted, in the command and in the recording; ulimit -v is looked at"""
+    (folder / "keeper.c").write_text("""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static struct { void *(*take)(size_t); void (*give)(void *); } table;
+int main(void) {
+    char line[64];
+    table.take = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+    table.give = (void (*)(void *))dlsym(RTLD_DEFAULT, "free");
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) { void *volatile p = malloc(33); table.give(table.take(10)); free(p); puts("ok 1"); fflush(stdout); }
+}
+""")
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "keeper", folder / "keeper.c"], check=True)
+    with running(folder, program=folder / "keeper") as target:
+        said = hw.ask("attach", str(target.pid), "--dry-run")
+        hw.need(re.search(r"not recorded +2 words hold .*2 of keeper", said), said)
+        with attached(target, folder / "x.hpw") as command:
+            hw.need("2 of keeper" in command.stderr.readline(), "the words are not named")
+            target.tell("ok")
+            detach(target)
+    report = hw.report(folder / "x.hpw")
+    hw.need(report["totals"]["allocations"] == 1, f"{report['totals']}")
+    hw.need(any("2 words of the program" in note for note in report["notes"]), f"{report['notes']}")
+    hw.need_program("prlimit")
+    with running(folder, before=("prlimit", "--as=300000000:")) as target:
+        result = hw.heapwise("attach", str(target.pid), "-o", folder / "y.hpw")
+        hw.need(result.status == 4 and "ulimit -v" in result.errors and f"prlimit --pid {target.pid} --as=" in result.errors, f"{result}")
+        raised = re.search(r"prlimit --pid \d+ --as=\d+:", result.errors)[0]
+        subprocess.run(raised.split(), check=True)
+        with attached(target, folder / "y.hpw"):
+            target.tell("new", 71)
+            detach(target)
 
 
 @TESTS.test
