@@ -64,7 +64,7 @@ struct attaching {
 	sigset_t old_mask;
 	bool detaching;
 	struct attach_kept kept;
-	struct attach_object_vec known; /* objects whose references are changed */
+	struct attach_address_vec known; /* objects whose references are changed */
 	size_t later;                   /* of these were loaded after the start */
 };
 
@@ -291,7 +291,7 @@ static void count_later(struct attaching *a, struct attach_plan *now)
 	size_t before = a->later;
 	for (size_t i = 0; i < now->changed.len; i++)
 		a->later += !is_known(a, now->changed.data[i]);
-	struct attach_object_vec known = a->known;
+	struct attach_address_vec known = a->known;
 	a->known = now->changed;
 	now->changed = known;
 	if (a->later != before)
@@ -424,7 +424,7 @@ static struct error *attach_begin(struct attaching *a)
 	a->objects_state = libraries_state(a);
 	if (!error) {
 		a->known = a->plan.changed;
-		a->plan.changed = (struct attach_object_vec){.data = NULL};
+		a->plan.changed = (struct attach_address_vec){.data = NULL};
 		find_kept(&a->plan, &a->kept);
 		note_unseen(a);
 	}
@@ -450,7 +450,7 @@ static void report_start(const struct attaching *a)
 static void attaching_deinit(struct attaching *a)
 {
 	before_end(&a->before);
-	attach_object_vec_deinit(&a->known);
+	attach_address_vec_deinit(&a->known);
 	free(a->kept.where);
 	attach_plan_deinit(&a->plan);
 	attach_image_close(&a->image);

@@ -270,7 +270,7 @@ static struct error *find_slots(struct attach_plan *plan)
 		if (plan->slots.len == before)
 			continue;
 		plan->changed_objects++;
-		if (!attach_object_vec_push(&plan->changed, object->dynamic))
+		if (!attach_address_vec_push(&plan->changed, object->dynamic))
 			return error_no_memory();
 	}
 	for (size_t i = 0; i < plan->slots.len; i++)
@@ -349,6 +349,6 @@ void attach_plan_deinit(struct attach_plan *plan)
 {
 	linked_slot_vec_deinit(&plan->slots);
 	attach_object_vec_deinit(&plan->table);
-	attach_object_vec_deinit(&plan->changed);
+	attach_address_vec_deinit(&plan->changed);
 	linked_objects_deinit(&plan->objects);
 }

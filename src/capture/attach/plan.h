@@ -13,7 +13,7 @@
 #include "format/attach.h"
 #include "process/linked_objects.h"
 
-DEFINE_VEC(attach_object_vec, uint64_t)
+DEFINE_VEC(attach_address_vec, uint64_t)
 
 struct attach_plan {
 	pid_t pid;
@@ -29,7 +29,7 @@ struct attach_plan {
 	struct linked_slot_vec slots;
 	size_t other;                     /* words that lead elsewhere than expected, and stay */
 	size_t changed_objects;           /* that have a slot */
-	struct attach_object_vec changed; /* their dynamic sections */
+	struct attach_address_vec changed; /* their dynamic sections */
 	bool is_filtered; /* threads are under seccomp filters, which are read when they are stopped
 			   */
 	bool has_lazy;    /* some slots are not bound yet */

@@ -123,6 +123,12 @@ struct at_own *at_recording(void)
 	uint32_t state = AT_NOT_READY;
 	if (__atomic_compare_exchange_n(
 		    &own->ready, &state, AT_PREPARES, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		/* A child that was forked just before has zeros there; later ones keep the memory.
+		 */
+		if (!__atomic_load_n(&own->head.records, __ATOMIC_ACQUIRE)) {
+			__atomic_store_n(&own->ready, AT_NOT_READY, __ATOMIC_RELEASE);
+			return NULL;
+		}
 		prepare_own(own);
 		__atomic_store_n(&own->ready, AT_READY, __ATOMIC_RELEASE);
 		return own;
