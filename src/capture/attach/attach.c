@@ -121,7 +121,7 @@ struct error *attach_examine(const struct attach_options *options, struct attach
 	if (!error)
 		error = describe_plan(&plan, ret);
 	if (!error)
-		ret->older = before_look(options, &ret->copy_ns);
+		ret->older = before_look(options, &plan, &ret->copy_ns);
 	attach_plan_deinit(&plan);
 	return error;
 }
@@ -285,15 +285,30 @@ static bool is_known(const struct attaching *a, uint64_t object)
 	return false;
 }
 
-/* Objects that were closed are forgotten: others may come to their place. */
-static void count_later(struct attaching *a, struct attach_plan *now)
+static bool is_loaded(const struct attach_plan *plan, uint64_t object)
 {
-	size_t before = a->later;
-	for (size_t i = 0; i < now->changed.len; i++)
-		a->later += !is_known(a, now->changed.data[i]);
-	struct attach_address_vec known = a->known;
-	a->known = now->changed;
-	now->changed = known;
+	for (size_t i = 0; i < plan->objects.objects.len; i++) {
+		if (plan->objects.objects.data[i].dynamic == object)
+			return true;
+	}
+	return false;
+}
+
+/* Objects that were closed are forgotten: others may come to their place. */
+static void count_later(struct attaching *a, const struct attach_plan *now)
+{
+	size_t before = a->later, kept = 0;
+	for (size_t i = 0; i < a->known.len; i++) {
+		if (is_loaded(now, a->known.data[i]))
+			a->known.data[kept++] = a->known.data[i];
+	}
+	a->known.len = kept;
+	for (size_t i = 0; i < now->changed.len; i++) {
+		if (is_known(a, now->changed.data[i]))
+			continue;
+		a->later++;
+		(void)!attach_address_vec_push(&a->known, now->changed.data[i]);
+	}
 	if (a->later != before)
 		note_unseen(a);
 }
@@ -307,7 +322,8 @@ static bool renew_slots(struct attaching *a)
 	struct error *error = attach_plan_renew(&a->plan, &now);
 	if (!error)
 		error = attach_inject_more(&a->attached, &a->image, &now, &changed);
-	if (!error)
+	/* None is changed of a process that is being let go. */
+	if (!error && changed)
 		count_later(a, &now);
 	attach_plan_deinit(&now);
 	bool ok = !error;

@@ -51,7 +51,8 @@ static bool is_of_recorder(const void *context, uint64_t start, uint64_t end, co
 	return strstr(path, "/memfd:heapwise-") != NULL;
 }
 
-enum hpw_older before_look(const struct attach_options *options, uint64_t *ret_ns)
+enum hpw_older before_look(
+	const struct attach_options *options, const struct attach_plan *plan, uint64_t *ret_ns)
 {
 	const struct fork_exclusions_known known = {is_of_recorder, NULL};
 	*ret_ns = 0;
@@ -59,6 +60,9 @@ enum hpw_older before_look(const struct attach_options *options, uint64_t *ret_n
 		return HPW_OLDER_UNWANTED;
 	if (options->launch->mode.kind == MODE_SAMPLE)
 		return HPW_OLDER_SAMPLED;
+	/* Its filters may not let it be forked, nor the copy close its files. */
+	if (plan->is_filtered)
+		return HPW_OLDER_REFUSED;
 	*ret_ns = copy_ns(options->pid);
 	if (process_has_fork_exclusions(options->pid, &known))
 		return HPW_OLDER_LACKS;
@@ -75,7 +79,7 @@ void before_prepare(
 	*before = (struct before){.options = options, .plan = plan, .guard = GUARD_NONE};
 	if (!older_list_open(&before->list))
 		return; /* the collector says so */
-	enum hpw_older why = before_look(options, &ns);
+	enum hpw_older why = before_look(options, plan, &ns);
 	stop_init(&before->stopped, options->pid);
 	before->wanted = !why;
 	if (why)

@@ -32,7 +32,8 @@ struct before {
 
 /* How a process's heap would be copied, by what is known without stopping it. HPW_OLDER_UNKNOWN:
  * nothing speaks against it. *ret_ns: about how long that takes; 0: not known. */
-enum hpw_older before_look(const struct attach_options *options, uint64_t *ret_ns);
+enum hpw_older before_look(
+	const struct attach_options *options, const struct attach_plan *plan, uint64_t *ret_ns);
 
 /* Before the collector is started, which shares the list. */
 void before_prepare(struct before *before, const struct attach_options *options,

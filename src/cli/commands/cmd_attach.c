@@ -149,7 +149,7 @@ static const char *describe_older(enum hpw_older why)
 		       "(MADV_DONTFORK, MADV_WIPEONFORK)";
 	case HPW_OLDER_REFUSED:
 		return "is not listed: the process could not be copied (a limit of processes or "
-		       "memory?)";
+		       "memory, or a seccomp filter?)";
 	default:
 		return "is not listed: there is no memory for that";
 	}

@@ -594,7 +594,7 @@ def has_mapped(pid, name):
 @TESTS.test
 def collector_stopped(folder):
     """A collector that is stopped: `detach` says so, lets the process go without it, and it completes the recording later"""
-    with running(folder) as target, attached(target, folder / "x.hpw") as command:
+    with running(folder) as target, attached(target, folder / "x.hpw", "--before", "none") as command:
         before = program_slots(target)
         target.tell("new", 21)
         collector = collector_of_rings(target)
@@ -632,7 +632,7 @@ def suspended(folder):
         hw.need(result.status == 4 and f"thread {target.pid} " in result.errors and "vfork" in result.errors, f"{result}")
         resume()
         hw.need(IMAGE not in maps(target) and not (folder / "x.hpw").exists(), "something was changed")
-        with attached(target, folder / "x.hpw"):
+        with attached(target, folder / "x.hpw", "--before", "none"):
             target.tell("new", 31)
             suspend()
             detach(target)
