@@ -65,7 +65,7 @@ struct attaching {
 	bool detaching;
 	struct attach_kept kept;
 	struct attach_address_vec known; /* objects whose references are changed */
-	size_t later;                   /* of these were loaded after the start */
+	size_t later;                    /* of these were loaded after the start */
 };
 
 /* "2 of libsqlite3.so.0, 1 of python3" */

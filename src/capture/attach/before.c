@@ -188,13 +188,13 @@ static void make_list(struct before *before)
 	older_list_give_up(&before->list, HPW_OLDER_FAILED);
 }
 
-/* Of the thread that stops the process; gone for it as soon as `told` is posted. */
+/* Of the thread that stops the process; gone for it as soon as `is_attached` is posted. */
 struct run {
 	struct before *before;
 	struct error *(*work)(void *context);
 	void *context;
 	struct error *error;
-	sem_t told;
+	sem_t is_attached;
 };
 
 static void *run_main(void *argument)
@@ -204,7 +204,7 @@ static void *run_main(void *argument)
 	struct error *error = run->work(run->context);
 	bool failed = error;
 	run->error = error;
-	sem_post(&run->told);
+	sem_post(&run->is_attached);
 	if (!before->has_snapshot)
 		return NULL;
 	if (!failed)
@@ -219,12 +219,12 @@ static void *run_main(void *argument)
 struct error *before_run(struct before *before, struct error *(*work)(void *context), void *context)
 {
 	struct run run = {before, work, context, NULL, {{0}}};
-	sem_init(&run.told, 0, 0);
+	sem_init(&run.is_attached, 0, 0);
 	int why = pthread_create(&before->thread, NULL, run_main, &run);
 	if (why)
 		return error_errno(
 			ERROR_ENVIRONMENT, why, "can't start the thread that stops the process");
-	while (sem_wait(&run.told) < 0 && errno == EINTR)
+	while (sem_wait(&run.is_attached) < 0 && errno == EINTR)
 		;
 	before->has_thread = true;
 	/* It is the tracer, of threads that have not stopped too: until it has ended nobody else

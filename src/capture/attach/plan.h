@@ -27,8 +27,8 @@ struct attach_plan {
 	struct hw_attach_range inner[HW_ATTACH_INNER_MAX - 1];
 	size_t inner_count;
 	struct linked_slot_vec slots;
-	size_t other;                     /* words that lead elsewhere than expected, and stay */
-	size_t changed_objects;           /* that have a slot */
+	size_t other;                      /* words that lead elsewhere than expected, and stay */
+	size_t changed_objects;            /* that have a slot */
 	struct attach_address_vec changed; /* their dynamic sections */
 	bool is_filtered; /* threads are under seccomp filters, which are read when they are stopped
 			   */
