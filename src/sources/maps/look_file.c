@@ -177,8 +177,9 @@ static enum line_kind pmap_line_read(struct memory_look *look, char *line, struc
 /* Lines that say something else: headings, sums, empty ones. */
 static bool is_known_line(const char *line)
 {
-	return !*line || !strncmp(line, "Address", 7) || !strncmp(line, "---", 3) ||
-	       !strncmp(line, "total", 5) || !strncmp(line, " total", 6) || strstr(line, ":   ");
+	return !*line || !strncmp(line, "PID ", 4) || !strncmp(line, "Address", 7) ||
+	       !strncmp(line, "---", 3) || !strncmp(line, "total", 5) ||
+	       !strncmp(line, " total", 6) || strstr(line, ":   ");
 }
 
 static struct error *lines_read(

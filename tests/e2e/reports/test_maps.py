@@ -186,6 +186,9 @@ def forms(folder):
                 told.tell("stack", 6)
         truths = [grown(compared(old, new)) for old, new in zip(paths["old"], paths["new"])]
         hw.need(truths[0] and all(truth == truths[0] for truth in truths), f"{truths}")
+        for old, new in zip(paths["old"], paths["new"]):
+            text = hw.ask("maps", old, new)
+            hw.need("could not be understood" not in text, f"{old}: {text}")
         mixed = compared(paths["old"][3], paths["new"][1])
         hw.need(at(mixed, where)["growth_bytes"] == 9 * PAGE, f"of two forms: {at(mixed, where)}")
         hw.need(grown(mixed) == truths[0], f"of two forms: {grown(mixed)}")
