@@ -143,13 +143,13 @@ static bool has_allocator(const struct watch *watch)
 	return false;
 }
 
-/* 64-bit ELF files alone are understood, so a 32-bit program has none. */
+/* 64-bit ELF files alone are understood, so a 32-bit program has none that is readable. */
 static struct error *allocator_missing(const struct watch *watch)
 {
 	int pid = (int)watch->options.pid;
 	bool has_code = false;
 	for (size_t i = 0; i < watch->modules.files.len; i++)
-		has_code |= watch->modules.files.data[i].rows.len > 0;
+		has_code |= watch->modules.files.data[i].is_readable;
 	if (watch->options.object)
 		return error_create(ERROR_INPUT,
 			"process %d: no file that it has mapped is called %s and defines malloc",

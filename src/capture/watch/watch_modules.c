@@ -62,6 +62,7 @@ static struct error *file_read(struct watch_file *file)
 		error_destroy(error);
 		return NULL;
 	}
+	file->is_readable = true;
 	file->build_id_len = elf_file_build_id(&elf, file->build_id);
 	error = unwind_rows_read(&elf, &file->rows);
 	if (!error)

@@ -16,6 +16,7 @@ struct watch_file {
 	char *open_path; /* NULL: at `path` */
 	struct watch_row_vec rows;
 	struct watched_places places;
+	bool is_readable; /* a 64-bit ELF file */
 	bool has_malloc, is_attached;
 	uint8_t build_id[32];
 	size_t build_id_len;

@@ -390,5 +390,16 @@ def refusals(_):
         hw.need(result.status == 2, f"{words}: {result}")
 
 
+@TESTS.test
+def no_malloc(folder):
+    """A program without malloc and without unwind tables, such as one of Go, is not taken for one that can't be read"""
+    source, program = folder / "bare.c", folder / "bare"
+    source.write_text("void _start(void) { for (;;) __asm__ volatile(\"syscall\" : : \"a\"(34) : \"rcx\", \"r11\", \"memory\"); }\n")
+    hw.run([hw.need_program("gcc"), "-static", "-nostdlib", "-fno-asynchronous-unwind-tables", str(source), "-o", str(program)])
+    result = hw.heapwise("watch", "-c", str(program), "1", "1")
+    skip_if_refused(result.errors)
+    hw.need(result.status == 3 and "no malloc that could be found" in result.errors, f"{result}")
+
+
 if __name__ == "__main__":
     TESTS.main()
