@@ -531,6 +531,20 @@ static __always_inline int call_free(
 	return 0;
 }
 
+/*
+ * A function that throws can't have its return probed: the unwinder finds the kernel's address in
+ * place of the caller's, and ends the process. So requests that might fail are left alone.
+ */
+static __always_inline int may_throw(
+	struct registers *regs, const struct watch_config *settings, __u32 shape, __u64 size)
+{
+	if (shape != WATCH_SIZE_THROWS || size <= settings->throws_most)
+		return 0;
+	if (!is_inside(thread_find(), regs->rsp))
+		count_one(WATCH_COUNT_THROWS);
+	return 1;
+}
+
 static __always_inline __u64 multiply_sizes(__u64 a, __u64 b)
 {
 	return a && b > (~0ull >> 1) / a ? ~0ull >> 1 : a * b;
@@ -549,6 +563,7 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 		return 0;
 	switch (shape) {
 	case WATCH_SIZE:
+	case WATCH_SIZE_THROWS:
 		size = regs->rdi;
 		break;
 	case WATCH_COUNT_SIZE:
@@ -593,6 +608,8 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 	default:
 		return 0;
 	}
+	if (may_throw(regs, settings, shape, size))
+		return 0;
 	int is_mapping = shape == WATCH_MAP || shape == WATCH_REMAP;
 	struct watch_block old;
 	int wanted = is_mapping;

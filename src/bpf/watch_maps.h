@@ -11,6 +11,7 @@
 /* What a probed function does with its arguments. */
 enum watch_shape {
 	WATCH_SIZE,          /* f(size) */
+	WATCH_SIZE_THROWS,   /* f(size), which throws if it fails (operator new) */
 	WATCH_COUNT_SIZE,    /* f(count, size) */
 	WATCH_ALIGN_SIZE,    /* f(alignment, size) */
 	WATCH_MEMALIGN_TO,   /* f(where to, alignment, size), returns 0 on success */
@@ -110,6 +111,7 @@ enum watch_sampling {
 struct watch_config {
 	__u64 mean_bytes;
 	__u64 min_size, max_size; /* of blocks that count, both inclusive */
+	__u64 throws_most;        /* larger requests of WATCH_SIZE_THROWS are left alone */
 	__u32 sampling, every;
 	__u32 emits_all; /* each allocation and free is an event */
 	__u32 has_session;
@@ -128,6 +130,7 @@ enum watch_count {
 	WATCH_COUNT_EVENTS_LOST,  /* events that found none in the ring */
 	WATCH_COUNT_FAILED,       /* allocations that failed */
 	WATCH_COUNT_UNKNOWN,      /* frees of blocks that are not in the map */
+	WATCH_COUNT_THROWS,       /* calls left alone, because they might throw */
 	WATCH_COUNT_REPLACED,     /* blocks whose free was not seen: the address came again */
 	WATCH_COUNTS,
 };

@@ -75,6 +75,7 @@ struct watch_losses {
 	uint64_t threads;       /* calls by threads that found no room */
 	uint64_t events;        /* mappings, or events of on_event, that found no room */
 	uint64_t rows_missing;  /* rows of unwind tables that found no room */
+	uint64_t throwing;      /* calls of operator new that were left alone: they might throw */
 	uint64_t failed;        /* allocations that failed (no loss) */
 	uint64_t unknown_frees; /* frees of blocks from before, or lost (with samples: 0) */
 	uint64_t replaced;      /* blocks of which the free was not seen */

@@ -15,6 +15,7 @@
 #include "base/hash_index.h"
 #include "base/path.h"
 #include "base/util.h"
+#include "capture/watch/throw_limit.h"
 #include "capture/watch/watch_kernel.h"
 #include "capture/watch/watch_mappings.h"
 #include "capture/watch/watch_modules.h"
@@ -208,6 +209,8 @@ static struct error *watch_start(struct watch *watch)
 		error = kernel_start(watch, rows.len);
 	if (!error)
 		error = rows_put(watch, &rows);
+	if (!error)
+		error = watch_kernel_throws(&watch->kernel, throw_limit_read(pid));
 	return error ? error : probes_attach(watch);
 }
 
@@ -325,6 +328,9 @@ static struct error *process_follow(struct watch *watch)
 	struct error *error = NULL;
 	if (time_is_due(&watch->refreshed_ns, REFRESH_NS) || watch->modules_changed) {
 		error = modules_follow(watch);
+		if (!error)
+			error = watch_kernel_throws(
+				&watch->kernel, throw_limit_read(watch->options.pid));
 		watch->modules_changed = false;
 	}
 	if (!error && watch->sees_threads && time_is_due(&watch->purged_ns, PURGE_NS))
@@ -559,6 +565,7 @@ static struct error *losses_read(struct watch *watch)
 	watch->losses.stacks = counts[WATCH_COUNT_SITES_FULL];
 	watch->losses.threads = counts[WATCH_COUNT_THREADS_FULL];
 	watch->losses.events = counts[WATCH_COUNT_EVENTS_LOST];
+	watch->losses.throwing = counts[WATCH_COUNT_THROWS];
 	watch->losses.failed = counts[WATCH_COUNT_FAILED];
 	watch->losses.unknown_frees = counts[WATCH_COUNT_UNKNOWN];
 	watch->losses.replaced = counts[WATCH_COUNT_REPLACED];

@@ -182,6 +182,17 @@ static struct error *weights_set(struct watch_kernel *kernel)
 	return error;
 }
 
+struct error *watch_kernel_throws(struct watch_kernel *kernel, uint64_t bytes)
+{
+	const uint32_t zero = 0;
+	if (kernel->way != WATCH_WAY_SESSION)
+		bytes = 0;
+	if (kernel->config.throws_most == bytes)
+		return NULL;
+	kernel->config.throws_most = bytes;
+	return map_set(kernel, WATCH_MAP_CONFIG, &zero, &kernel->config);
+}
+
 static struct error *maps_fill(struct watch_kernel *kernel, const struct watch_config *config)
 {
 	const uint32_t zero = 0;
@@ -205,7 +216,8 @@ struct error *watch_kernel_open(const struct watch_sizes *sizes, const struct wa
 	int (*on_event)(void *context, void *data, size_t bytes), void *context,
 	struct watch_kernel *ret)
 {
-	*ret = (struct watch_kernel){.session = -1, .call = -1, .back = -1, .sizes = *sizes};
+	*ret = (struct watch_kernel){
+		.session = -1, .call = -1, .back = -1, .sizes = *sizes, .config = *config};
 	struct error *error = bpf_library_load(&ret->bpf);
 	if (!error)
 		error = object_load_best(ret, sizes);
@@ -305,14 +317,17 @@ static struct error *batch_attach(struct watch_kernel *kernel, const char *path,
 	return error_no_memory();
 }
 
-static void batch_fill(
-	struct probe_batch *batch, const struct watched_places *places, bool calls, bool returns)
+/* `throwing`: those that throw, too. Only a session can leave some of their returns alone. */
+static void batch_fill(struct probe_batch *batch, const struct watched_places *places, bool calls,
+	bool returns, bool throwing)
 {
 	batch->count = 0;
 	for (size_t i = 0; i < places->len; i++) {
 		const struct watched_place *place = &places->data[i];
 		enum watch_shape shape = watched_functions[place->function].shape;
 		if (has_return(shape) ? !returns : !calls)
+			continue;
+		if (shape == WATCH_SIZE_THROWS && !throwing)
 			continue;
 		batch->offsets[batch->count] = place->offset;
 		batch->cookies[batch->count++] = WATCH_COOKIE(shape, place->function);
@@ -328,12 +343,12 @@ struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path,
 	struct probe_batch batch = {offsets, cookies, 0};
 	if (!offsets || !cookies)
 		return error_no_memory();
-	batch_fill(&batch, places, true, kernel->way == WATCH_WAY_MULTI);
+	batch_fill(&batch, places, true, kernel->way == WATCH_WAY_MULTI, true);
 	struct error *error =
 		batch_attach(kernel, path, pid, &batch, kernel->call, ATTACH_UPROBE_MULTI, 0);
 	if (error)
 		return error;
-	batch_fill(&batch, places, false, true);
+	batch_fill(&batch, places, false, true, kernel->way == WATCH_WAY_SESSION);
 	if (kernel->way == WATCH_WAY_SESSION)
 		return batch_attach(
 			kernel, path, pid, &batch, kernel->session, ATTACH_UPROBE_SESSION, 0);

@@ -56,6 +56,7 @@ struct watch_kernel {
 	struct watch_links links;
 	struct watch_row *rows; /* mapped: two tables of sizes.rows */
 	struct watch_sizes sizes;
+	struct watch_config config;
 	unsigned table; /* which of the two is in force */
 	struct ring_buffer *ring;
 };
@@ -72,6 +73,10 @@ void watch_kernel_close(struct watch_kernel *kernel);
 /* Puts other rows in force. They must fit: count at most sizes.rows. */
 struct error *watch_kernel_rows(
 	struct watch_kernel *kernel, const struct watch_row *rows, uint32_t count) must_check_;
+
+/* Says up to what size requests of functions that throw can't fail (throw_limit.h). At first none.
+ * Without sessions they are never followed. */
+struct error *watch_kernel_throws(struct watch_kernel *kernel, uint64_t bytes) must_check_;
 
 /* Probes functions of a file in one process. `path` must lead to the file that the process has
  * mapped. */

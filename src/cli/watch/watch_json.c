@@ -119,6 +119,7 @@ static void losses_write(struct json *json, const struct watch_losses *losses)
 	member_u64(json, "stacks_full", losses->stacks);
 	member_u64(json, "threads_full", losses->threads);
 	member_u64(json, "events", losses->events);
+	member_u64(json, "may_throw", losses->throwing);
 	member_u64(json, "unwind_rows", losses->rows_missing);
 	member_u64(json, "frees_unseen", losses->replaced);
 	json_object_end(json);

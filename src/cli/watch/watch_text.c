@@ -175,6 +175,9 @@ void watch_losses_add(struct text *text, const struct watch *watch)
 	loss_add(text, losses->threads, "calls are missing: the table of threads is full");
 	loss_add(text, losses->events,
 		"events of mappings or of -t are missing: they came faster than they were read");
+	loss_add(text, losses->throwing,
+		"calls of operator new were not followed, their blocks are missing: a probe would "
+		"end the process if they throw");
 	loss_add(text, losses->replaced,
 		"blocks were freed without notice: their addresses were given out again");
 	loss_add(text, losses->rows_missing,

@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 import hw
 
 TESTS = hw.Tests()
-WATCHED, WATCHED_STATIC, CASES, LOOP = (hw.TARGETS / name for name in ("watched", "watched_static", "watched_cases", "watched_loop"))
+WATCHED, WATCHED_STATIC, CASES, LOOP, THROWS = (hw.TARGETS / name for name in (
+    "watched", "watched_static", "watched_cases", "watched_loop", "watched_throws"))
 JEMALLOC = Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 KEPT_BLOCKS, KEPT_BYTES = 40000, 40000 * 1003
 ROW = re.compile(r"^\t(about )?(\d+) bytes in (?:about )?(\d+) (mmap )?allocations from stack(.*)$")
@@ -314,6 +315,26 @@ def unharmed(_):
         answer(target, "done")
         tell(target)
         hw.need(target.wait(hw.TIMEOUT) == 0, "the program failed")
+
+
+@TESTS.test
+def throwing(_):
+    """operator new may throw and be caught, with and without a limit of the address space"""
+    for limit, large in (("unlimited", 1 << 46), ("1000000000", 2000000000)):
+        target = start(["prlimit", f"--as={limit}", THROWS, large])
+        try:
+            answer(target, "ready")
+            with watching(target.pid, "--all", "-o", "0", "--json", "-T", "100") as command:
+                tell(target)
+                hw.need(answer(target, "caught")[-1] == "caught 10\n", "exceptions are lost")
+                interval = json.loads(last_look(command))["intervals"][-1]
+            tell(target)
+            hw.need(target.wait(hw.TIMEOUT) == 0, f"the program failed: {target.returncode}")
+        finally:
+            end(target)
+        kept = [stack for stack in interval["stacks"] if "keep_some" in str(stack["frames"])]
+        hw.need([(row["live_bytes"], row["live_blocks"]) for row in kept] == [(5 * 1234, 5)], f"{limit}: {kept}")
+        hw.need(interval["lost"]["may_throw"] >= 10, f"{limit}: {interval}")
 
 
 @TESTS.test
