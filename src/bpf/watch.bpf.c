@@ -598,7 +598,7 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 			event_emit(WATCH_EVENT_UNMAP, regs->rdi, regs->rsi, 0, 0, 0);
 		return 0;
 	case WATCH_MODULES:
-		event_emit(WATCH_EVENT_MODULES, 0, 0, 0, 0, 0);
+		event_emit(WATCH_EVENT_MODULES, regs->rip, 0, 0, 0, 0);
 		return 0;
 	case WATCH_REMAP:
 		old_address = regs->rdi;

@@ -64,7 +64,9 @@ struct watch {
 	uint64_t programs;      /* that it executed since the start */
 	bool sees_threads;      /* their numbers are those of the kernel's programs */
 	bool modules_changed;   /* the dynamic linker said so, */
-	uint64_t modules_at_ns; /* first at this time */
+	uint64_t modules_at_ns; /* the one at this address first at this time */
+	uint64_t linker;        /* that address; 0: not known */
+	bool linker_changed;    /* so there is another program */
 	uint64_t refreshed_ns, alive_ns, purged_ns;
 	size_t functions, files; /* that are probed */
 	/* During a look. */
@@ -85,8 +87,11 @@ static int event_take(void *context, void *data, size_t bytes)
 	if (bytes < sizeof(*event))
 		return 0;
 	if (event->kind == WATCH_EVENT_MODULES) {
-		if (!watch->modules_changed)
+		/* The linker of another program is elsewhere. */
+		if (!watch->modules_changed || watch->linker != event->address)
 			watch->modules_at_ns = event->time_ns;
+		watch->linker_changed |= watch->linker && watch->linker != event->address;
+		watch->linker = event->address;
 		watch->modules_changed = true;
 	} else if (event->kind <= WATCH_EVENT_REMAP) {
 		watch->no_memory |= !watch_events_push(&watch->events, *event);
@@ -270,17 +275,28 @@ static bool blocks_drop(void *context, const void *keys, const void *values, siz
 	return true;
 }
 
-static struct error *program_replace(struct watch *watch)
+static struct error *program_replace(struct watch *watch, uint64_t at_ns)
 {
 	struct error *error = watch_kernel_events(&watch->kernel);
 	watch->programs++;
-	/* A static program has no dynamic linker that says when. */
-	watch->replaced_ns = watch->modules_changed ? watch->modules_at_ns : now_ns();
+	watch->linker_changed = false;
+	watch->replaced_ns = at_ns;
 	watch_events_clear(&watch->events);
 	watch_mappings_deinit(&watch->mappings);
 	watch_mappings_init(&watch->mappings);
 	return error ? error
 		     : watch_kernel_each(&watch->kernel, WATCH_MAP_BLOCKS, blocks_drop, watch);
+}
+
+/* When the program that is there now began: a static one has no dynamic linker that says so. */
+static uint64_t program_time(struct watch *watch)
+{
+	size_t linker = module_table_find(&watch->modules, watch->linker);
+	if (watch->modules_changed && linker != SIZE_MAX &&
+		!watch->modules.modules.data[linker].is_gone)
+		return watch->modules_at_ns;
+	watch->linker = 0; /* what its own says later is no other program */
+	return now_ns();
 }
 
 static struct error *modules_follow(struct watch *watch)
@@ -291,7 +307,7 @@ static struct error *modules_follow(struct watch *watch)
 	if (error || !changed)
 		return error;
 	if (other)
-		error = program_replace(watch);
+		error = program_replace(watch, program_time(watch));
 	if (!error)
 		error = module_table_rows(&watch->modules, &rows);
 	if (!error)
@@ -350,6 +366,9 @@ struct error *watch_poll(struct watch *watch, bool *ret_ended)
 		error = NULL;
 		*ret_ended = true;
 	}
+	/* Its last program was too short for a look at its modules. */
+	if (!error && *ret_ended && watch->linker_changed)
+		error = program_replace(watch, watch->modules_at_ns);
 	return error;
 }
 

@@ -183,7 +183,8 @@ void watch_losses_add(struct text *text, const struct watch *watch)
 	loss_add(text, losses->rows_missing,
 		"rows of unwind tables found no room: stacks through the last modules end there");
 	loss_add(text, losses->programs,
-		"other programs were executed: what the ones before had is left out");
+		"other programs were executed: what the ones before had is left out, and the "
+		"first allocations of the last one may be missing");
 	if (losses->incomplete) {
 		text_printf(text, "\t[%.3g %% of the stacks are incomplete: ",
 			100.0 * (double)losses->incomplete / (double)losses->samples);

@@ -338,6 +338,16 @@ def throwing(_):
 
 
 @TESTS.test
+def executed(_):
+    """What a program had before it executed another one is left out, if both begin at once"""
+    command = f"/bin/sh -c 'exec env A=1 {CASES} malloc'"
+    for _unused in range(5):
+        stacks = looks(watch_command(command))[-1]
+        left = [stack for stack in stacks if "[sh]" in str(stack) or "[env]" in str(stack) or "[dash]" in str(stack)]
+        hw.need(not left, f"{left}")
+
+
+@TESTS.test
 def rights(folder):
     """CAP_BPF and CAP_PERFMON are enough; without, an error names them"""
     if os.getuid() != 0:
