@@ -363,6 +363,8 @@ static int operands_take(
 		return options_wrong(command, "-t and --json are two forms: expected one");
 	if (request->pid && request->command)
 		return options_wrong(command, "-p and -c are two processes: expected one");
+	if (request->watch.max_size && request->watch.min_size > request->watch.max_size)
+		return options_wrong(command, "-z is above -Z: no block would be followed");
 	for (int i = 0; i < count; i++) {
 		if (first + i >= 3)
 			return options_wrong(command, "unexpected '%s'", words[i]);
