@@ -171,17 +171,17 @@ static void kernel_await(const struct watch *watch, int signals, uint64_t until_
 		*ret_over = true;
 }
 
-/* Until the next interval. *ret_over: it was the last one. */
+/* Until the next interval. *ret_over: it was the last one; *ret_ended: as the process has ended. */
 static struct error *interval_wait(
-	struct watch *watch, int signals, uint64_t due_ns, bool *ret_over)
+	struct watch *watch, int signals, uint64_t due_ns, bool *ret_over, bool *ret_ended)
 {
 	struct error *error = NULL;
-	bool ended = false;
+	*ret_ended = false;
 	while (!error && !*ret_over && now_ns() < due_ns) {
 		uint64_t until = now_ns() + POLL_NS;
 		kernel_await(watch, signals, until < due_ns ? until : due_ns, ret_over);
-		error = watch_poll(watch, &ended);
-		*ret_over |= ended;
+		error = watch_poll(watch, ret_ended);
+		*ret_over |= *ret_ended;
 	}
 	return error;
 }
@@ -221,16 +221,19 @@ static struct error *interval_show(struct watch *watch, struct watch_request *re
 static struct error *intervals_run(struct watch *watch, struct watch_request *request)
 {
 	struct watch_before before = {0};
-	bool is_over = false;
+	bool is_over = false, has_ended = false;
 	struct error *error = NULL;
 	uint64_t due = now_ns();
 	while (!error && !is_over) {
 		due += request->interval_s * NS_PER_SECOND;
-		error = interval_wait(watch, request->signals, due, &is_over);
+		error = interval_wait(watch, request->signals, due, &is_over, &has_ended);
 		if (!error)
 			error = interval_show(watch, request, &before, &is_over);
 		is_over |= request->count && before.looks >= request->count;
 	}
+	if (!error && has_ended)
+		message("process %" PRIu64 " has ended: the last figures are what was left then",
+			request->pid);
 	if (request->json)
 		(void)watch_json_end(request->json);
 	stack_bytes_deinit(&before.first);

@@ -121,7 +121,15 @@ static void string_cell(const void *context, size_t row, unsigned column, struct
 
 static const struct table_type string_type = {.columns = string_columns, .cell = string_cell};
 
+/* "0=40960" */
+static void node_gist(const void *context, size_t row, struct text *out)
+{
+	const struct look_node *node = &((const struct look_node *)context)[row];
+	text_printf(out, "%u=%" PRIu64, node->node, node->bytes);
+}
+
 static const struct table_type node_type = {
+	.gist = node_gist,
 	.columns = (const struct column[]){{"node", COLUMN_INTEGER, COLUMN_OF(look_node, node),
 						   .says = "its number"},
 		{"bytes", COLUMN_INTEGER, UNIT_BYTES, COLUMN_OF(look_node, bytes),
