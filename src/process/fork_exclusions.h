@@ -16,9 +16,10 @@ struct fork_exclusions_known {
 	const void *context;
 };
 
-/* Returns whether the process has writable memory of this kind, apart from that of devices and of
- * mappings for which is_known() returns true; true also if that is unknown. Reads /proc/PID/smaps,
- * which takes 5 to 10 ms a GiB. */
+/* Returns whether the process has writable memory of this kind, apart from that of devices, of
+ * mappings for which is_known() returns true, and of memory that fork wipes and that is zeros
+ * anyhow (children of an attached process keep such, and so may what has been let go); true also if
+ * that is unknown. Reads /proc/PID/smaps, which takes 5 to 10 ms a GiB. */
 bool process_has_fork_exclusions(pid_t pid, const struct fork_exclusions_known *known);
 
 #endif

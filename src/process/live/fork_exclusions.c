@@ -31,15 +31,28 @@ static bool is_of_interest(char *head, const struct fork_exclusions_known *known
 	return !device && !known->is_known(known->context, start, end, name);
 }
 
-/* proc_pid_smaps(5): dc: not copied on fork; wf: wiped on fork; um, uw, ui: userfaultfd. */
-static bool is_unforked(const char *flags)
+/* "Rss:", "Swap:", with more than nothing. */
+static bool holds_pages(const char *line)
 {
-	static const char *const names[] = {" dc", " wf", " um", " uw", " ui"};
+	static const char *const names[] = {"Rss:", "Swap:"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t len = strlen(names[i]);
+		if (!strncmp(line, names[i], len))
+			return strtoull(line + len, NULL, 10);
+	}
+	return false;
+}
+
+/* proc_pid_smaps(5): dc: not copied on fork; wf: wiped on fork; um, uw, ui: userfaultfd. What was
+ * never written reads as zeros, and so does the wiped copy of it. */
+static bool is_unforked(const char *flags, bool has_pages)
+{
+	static const char *const names[] = {" dc", " um", " uw", " ui"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strstr(flags, names[i]))
 			return true;
 	}
-	return false;
+	return has_pages && strstr(flags, " wf");
 }
 
 bool process_has_fork_exclusions(pid_t pid, const struct fork_exclusions_known *known)
@@ -49,12 +62,16 @@ bool process_has_fork_exclusions(pid_t pid, const struct fork_exclusions_known *
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	_cleanup_free_ char *line = NULL;
 	size_t room = 0;
-	bool interest = false, found = !file;
+	bool interest = false, has_pages = false, found = !file;
 	while (!found && getline(&line, &room, file) > 0) {
-		if (is_head(line))
+		if (is_head(line)) {
 			interest = is_of_interest(line, known);
-		else if (interest && !strncmp(line, "VmFlags:", 8))
-			found = is_unforked(line + 8);
+			has_pages = false;
+		} else if (interest && !strncmp(line, "VmFlags:", 8)) {
+			found = is_unforked(line + 8, has_pages);
+		} else if (interest && holds_pages(line)) {
+			has_pages = true;
+		}
 	}
 	return found;
 }

@@ -321,5 +321,29 @@ def python(folder):
     hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] + totals["allocations"] - totals["frees"], f"{totals}")
 
 
+@TESTS.test
+def forked(folder):
+    """A child of an attached process has memory that fork has wiped, which is no reason to list nothing, or to stop it for `heap`"""
+    with running(folder) as process:
+        target = Told(folder, process)
+        fill(target)
+        with attached(process.pid, folder / "x.hpw"):
+            child = int(target.tell("left"))
+            flags = [line for line in Path(f"/proc/{child}/smaps").read_text().splitlines() if line.startswith("VmFlags:")]
+            hw.need(any(" wf" in line for line in flags), "nothing in the child is wiped: what is tested here has changed")
+            try:
+                for _ in range(2):  # again: what the first attaching has left is no reason either
+                    with attached(child, folder / "c.hpw"):
+                        detach(child)
+                    report = hw.report(folder / "c.hpw", "--view", "sites")
+                    hw.need(report["recording"].get("older_blocks", 0) >= 420, f"{report['recording']}")
+                    hw.need(older(report, 5000) == 20, f"{report['sites']}")
+                looked = hw.heapwise("heap", str(child))
+                hw.need(looked.status == 0 and "would not contain" not in looked.errors, f"{looked}")
+            finally:
+                os.kill(child, signal.SIGKILL)
+            detach(process.pid)
+
+
 if __name__ == "__main__":
     TESTS.main()

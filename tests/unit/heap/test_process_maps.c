@@ -154,6 +154,7 @@ CASE(unforked, "pages that fork leaves out are found, unless they are known")
 	const struct fork_exclusions_known calls = {none_known, &known};
 	CHECK(!process_has_fork_exclusions(getpid(), &calls));
 	char *page = map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	*page = 'x';
 	static const int advices[][2] = {
 		{MADV_DONTFORK, MADV_DOFORK}, {MADV_WIPEONFORK, MADV_KEEPONFORK}};
 	for (unsigned i = 0; i < 2; i++) {
@@ -166,6 +167,26 @@ CASE(unforked, "pages that fork leaves out are found, unless they are known")
 		CHECK(!process_has_fork_exclusions(getpid(), &calls));
 	}
 	CHECK(process_has_fork_exclusions(0x3fffffff, &calls));
+	munmap(page, 4096);
+}
+
+CASE(wiped, "pages that fork wipes count once they hold something")
+{
+	bool known = false;
+	const struct fork_exclusions_known calls = {none_known, &known};
+	char *pages = map(8 * 4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	CHECK(!madvise(pages, 8 * 4096, MADV_WIPEONFORK));
+	CHECK(!process_has_fork_exclusions(getpid(), &calls));
+	CHECK(*(volatile char *)(pages + 4096) == 0); /* the kernel's page of zeros */
+	CHECK(!process_has_fork_exclusions(getpid(), &calls));
+	pages[5 * 4096] = 'x';
+	CHECK(process_has_fork_exclusions(getpid(), &calls));
+	CHECK(!madvise(pages, 8 * 4096, MADV_DONTNEED));
+	CHECK(!process_has_fork_exclusions(getpid(), &calls));
+	/* What is left out is no memory at all in a copy, not zeros. */
+	CHECK(!madvise(pages, 8 * 4096, MADV_DONTFORK));
+	CHECK(process_has_fork_exclusions(getpid(), &calls));
+	munmap(pages, 8 * 4096);
 }
 
 CASE(ranges, "sets of ranges are joined, and the range of an address is found")
