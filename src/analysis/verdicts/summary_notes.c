@@ -274,6 +274,10 @@ static void add_attached_unseen(const struct recording *recording, struct text *
 			" an address of malloc or the like from before it was attached: calls "
 			"through such words are not recorded.\n");
 	}
+	if (recording->attached_later || recording->attached_kept)
+		text_add(text, "Blocks that such calls freed look live until their addresses are "
+			       "allocated again, and frees of what they allocated there may look "
+			       "mismatched.\n");
 }
 
 static void add_attached(const struct model *model, struct text *text)

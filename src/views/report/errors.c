@@ -384,6 +384,19 @@ static bool are_suppressed(const struct error_suppression *rows, size_t count)
 	return false;
 }
 
+/* What is said of a recording in which no error was found. */
+static const char *none_found(const struct recording *recording, bool checked)
+{
+	if (checked || strcmp(recording->source, "recording") != 0)
+		return "\nNo errors.\n";
+	if (recording->attached_ns)
+		return "\nNo errors: each free that was seen was by a function that matches, as "
+		       "far as the block's is known; those of blocks that are not known are not "
+		       "among them. (Other errors are not looked for.)\n";
+	return "\nNo errors: each free was of a live block, by a function that matches. (Other "
+	       "errors are not looked for.)\n";
+}
+
 void report_errors(const struct page *page, struct answer *answer)
 {
 	const struct errors_shown shown = {page->model, page->resolver, page->limit,
@@ -394,18 +407,13 @@ void report_errors(const struct page *page, struct answer *answer)
 		model_error_suppressions(page->model, &suppression_count);
 	const struct table suppressions = {
 		&report_suppressions_type, rows, suppression_count, .limit = TABLE_NO_LIMIT};
-	bool own = !strcmp(model_recording(page->model)->source, "recording");
 	const struct check_coverage *coverage = model_check_coverage(page->model);
 	model_errors(page->model, &count);
 	if (prose)
-		text_add(prose,
-			count ? "\nErrors\n"
-			: are_suppressed(rows, suppression_count)
-				? "\nNo errors but those that are suppressed.\n"
-			: own && !coverage
-				? "\nNo errors: each free was of a live block, by a function "
-				  "that matches. (Other errors are not looked for.)\n"
-				: "\nNo errors.\n");
+		text_add(prose, count ? "\nErrors\n"
+				: are_suppressed(rows, suppression_count)
+					? "\nNo errors but those that are suppressed.\n"
+					: none_found(model_recording(page->model), coverage));
 	errors_put(&shown, answer);
 	if (prose)
 		add_more(&shown, prose);

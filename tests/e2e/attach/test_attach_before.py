@@ -345,5 +345,45 @@ def forked(folder):
             detach(process.pid)
 
 
+@TESTS.test
+def unseen_calls(folder):
+    """Kept pointers to free and operator new make a right free look mismatched: that is said with it; without errors no more is claimed than was seen"""
+    (folder / "keeper.cc").write_text("""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <new>
+static struct { void *(*take)(size_t); void (*give)(void *); } table;
+int main() {
+    char line[64];
+    table.take = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "_Znwm");
+    table.give = (void (*)(void *))dlsym(RTLD_DEFAULT, "free");
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        void *volatile first = malloc(200), *volatile second;
+        table.give(first);
+        second = *line == 'u' ? table.take(200) : operator new(200);
+        bool again = (size_t)first == (size_t)second;
+        operator delete(second);
+        printf("%.1s %d\\n", line, again); fflush(stdout);
+    }
+}
+""")
+    subprocess.run(["c++", "-O1", "-g", "-fno-builtin", "-o", folder / "keeper", folder / "keeper.cc"], check=True)
+    for word in ("u", "s"):  # the second block comes from an unseen call, or from one that is seen
+        with running(folder, program=(folder / "keeper",)) as process:
+            target = Told(folder, process)
+            with attached(process.pid, folder / "x.hpw"):
+                hw.need(target.tell(word) == 1, "the allocator has given out another address")
+                detach(process.pid)
+        report = hw.report(folder / "x.hpw")
+        hw.need(report["recording"]["mismatched_frees"] == (word == "u"), f"{report['recording']}")
+        hw.need(any("may look mismatched" in note for note in report["notes"]), f"{report['notes']}")
+        shown = hw.ask("report", "--view", "errors", folder / "x.hpw")
+        hw.need("may look mismatched" in shown and "each free was of a live block" not in shown, shown)
+        hw.need(("each free that was seen" in shown) == (word == "s"), shown)
+
+
 if __name__ == "__main__":
     TESTS.main()
