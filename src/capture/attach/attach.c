@@ -8,6 +8,7 @@
 
 #include "base/child.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/text.h"
 #include "base/util.h"
@@ -64,8 +65,9 @@ struct attaching {
 	sigset_t old_mask;
 	bool detaching;
 	struct attach_kept kept;
-	struct attach_address_vec known; /* objects whose references are changed */
-	size_t later;                    /* of these were loaded after the start */
+	/* Objects whose references are changed, by number; names of those that came later. */
+	struct attach_address_vec known, later_names;
+	size_t later;
 };
 
 /* "2 of libsqlite3.so.0, 1 of python3" */
@@ -276,25 +278,53 @@ static bool is_same_program(const struct attaching *a)
 	return attach_is_there(&a->attached) || is_ending(a->options->pid);
 }
 
-static bool is_known(const struct attaching *a, uint64_t object)
+static bool has_number(const struct attach_address_vec *numbers, uint64_t number)
 {
-	for (size_t i = 0; i < a->known.len; i++) {
-		if (a->known.data[i] == object)
+	for (size_t i = 0; i < numbers->len; i++) {
+		if (numbers->data[i] == number)
 			return true;
 	}
 	return false;
 }
 
-static bool is_loaded(const struct attach_plan *plan, uint64_t object)
+/* Of a library, which may be opened at any address. */
+static uint64_t name_number(const struct linked_object *object)
+{
+	return object->path ? hash_bytes(object->path, strlen(object->path)) : 0;
+}
+
+/* Another library may come to the place of one that was closed. */
+static uint64_t object_number(const struct linked_object *object)
+{
+	return name_number(object) ^ object->dynamic;
+}
+
+static bool is_loaded(const struct attach_plan *plan, uint64_t number)
 {
 	for (size_t i = 0; i < plan->objects.objects.len; i++) {
-		if (plan->objects.objects.data[i].dynamic == object)
+		if (object_number(&plan->objects.objects.data[i]) == number)
 			return true;
 	}
 	return false;
 }
 
-/* Objects that were closed are forgotten: others may come to their place. */
+/* Of the objects that the plan changes. */
+static void know_changed(struct attaching *a, const struct attach_plan *plan, bool later)
+{
+	for (size_t i = 0; i < plan->objects.objects.len; i++) {
+		const struct linked_object *object = &plan->objects.objects.data[i];
+		if (!has_number(&plan->changed, object->dynamic) ||
+			has_number(&a->known, object_number(object)))
+			continue;
+		(void)!attach_address_vec_push(&a->known, object_number(object));
+		if (!later || has_number(&a->later_names, name_number(object)))
+			continue;
+		a->later++;
+		(void)!attach_address_vec_push(&a->later_names, name_number(object));
+	}
+}
+
+/* Objects that were closed are forgotten, but one that is opened again counts once. */
 static void count_later(struct attaching *a, const struct attach_plan *now)
 {
 	size_t before = a->later, kept = 0;
@@ -303,12 +333,7 @@ static void count_later(struct attaching *a, const struct attach_plan *now)
 			a->known.data[kept++] = a->known.data[i];
 	}
 	a->known.len = kept;
-	for (size_t i = 0; i < now->changed.len; i++) {
-		if (is_known(a, now->changed.data[i]))
-			continue;
-		a->later++;
-		(void)!attach_address_vec_push(&a->known, now->changed.data[i]);
-	}
+	know_changed(a, now, true);
 	if (a->later != before)
 		note_unseen(a);
 }
@@ -439,8 +464,7 @@ static struct error *attach_begin(struct attaching *a)
 		&a->plan, &a->image, a->rings, a->options->budget_ns, &a->before, &a->attached);
 	a->objects_state = libraries_state(a);
 	if (!error) {
-		a->known = a->plan.changed;
-		a->plan.changed = (struct attach_address_vec){.data = NULL};
+		know_changed(a, &a->plan, false);
 		find_kept(&a->plan, &a->kept);
 		note_unseen(a);
 	}
@@ -467,6 +491,7 @@ static void attaching_deinit(struct attaching *a)
 {
 	before_end(&a->before);
 	attach_address_vec_deinit(&a->known);
+	attach_address_vec_deinit(&a->later_names);
 	free(a->kept.where);
 	attach_plan_deinit(&a->plan);
 	attach_image_close(&a->image);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a process had allocated before `heapwise attach`: it is in the recording by type, its frees are known, and live
-figures are those of the process."""
+figures are those of the process. And what is said of calls that are not seen."""
 
 import contextlib
 import json
@@ -383,6 +383,41 @@ int main() {
         shown = hw.ask("report", "--view", "errors", folder / "x.hpw")
         hw.need("may look mismatched" in shown and "each free was of a live block" not in shown, shown)
         hw.need(("each free that was seen" in shown) == (word == "s"), shown)
+
+
+@TESTS.test
+def reopened(folder):
+    """Libraries that are closed and opened again count once each, also those that come to the place of another one"""
+    (folder / "plugin.c").write_text("#include <stdlib.h>\nvoid *make(void) { return malloc(77); }\n")
+    for name in ("one", "two"):
+        subprocess.run(["cc", "-shared", "-fPIC", "-fno-builtin", "-o", folder / f"{name}.so", folder / "plugin.c"], check=True)
+    (folder / "host.c").write_text("""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+    char line[64];
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        for (int i = 0; i < 40; i++) {
+            void *library = dlopen(i % 2 ? "./one.so" : "./two.so", RTLD_NOW);
+            void *(*make)(void) = library ? (void *(*)(void))dlsym(library, "make") : abort;
+            free(make());
+            dlclose(library);
+        }
+        puts("again 40"); fflush(stdout);
+    }
+}
+""")
+    subprocess.run(["cc", "-w", "-o", folder / "host", folder / "host.c"], check=True)
+    with running(folder, program=(folder / "host",)) as process:
+        target = Told(folder, process)
+        with attached(process.pid, folder / "x.hpw"):
+            target.tell("again")
+            detach(process.pid)
+    notes = hw.report(folder / "x.hpw")["notes"]
+    hw.need(any("2 libraries were loaded after that" in note for note in notes), f"{notes}")
 
 
 if __name__ == "__main__":
