@@ -19,6 +19,7 @@
 #include "capture/watch/watch_kernel.h"
 #include "capture/watch/watch_mappings.h"
 #include "capture/watch/watch_modules.h"
+#include "capture/watch/watch_rights.h"
 #include "process/proc_info.h"
 
 /* Sizes of the tables in the kernel, whose entries take memory when they are needed. */
@@ -237,7 +238,9 @@ struct error *watch_open(const struct watch_options *options, struct watch **ret
 	watch->sees_threads = is_in_first_namespace();
 	module_table_init(&watch->modules, options->pid);
 	watch_mappings_init(&watch->mappings);
-	struct error *error = watch_start(watch);
+	struct error *error = watch_check_filters(options->pid);
+	if (!error)
+		error = watch_start(watch);
 	if (error)
 		watch_close(watch);
 	else

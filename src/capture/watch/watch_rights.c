@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -27,6 +29,35 @@ static uint64_t rights_read(void)
 	}
 	const char *line = strstr(status, "\nCapEff:");
 	return line ? strtoull(line + strlen("\nCapEff:"), NULL, 16) : ~0ull;
+}
+
+/* From 6.11 on a return probe goes through the system call uretprobe, which 6.14 (and later
+ * releases of these) let pass filters that do not know it. */
+bool watch_returns_are_filtered(const char *release)
+{
+	unsigned version, part;
+	return sscanf(release, "%u.%u", &version, &part) == 2 && version == 6 && part >= 11 &&
+	       part <= 13;
+}
+
+struct error *watch_check_filters(pid_t pid)
+{
+	_cleanup_free_ char *status = NULL;
+	struct utsname kernel;
+	size_t bytes;
+	if (uname(&kernel) || !watch_returns_are_filtered(kernel.release))
+		return NULL;
+	struct error *error = process_read(pid, "status", STATUS_BYTES, &status, &bytes);
+	if (error)
+		return error;
+	const char *line = strstr(status, "\nSeccomp:");
+	if (!line || atoi(line + strlen("\nSeccomp:")) == 0)
+		return NULL;
+	return error_create(ERROR_ENVIRONMENT,
+		"process %d is under seccomp, and return probes of this kernel (%s) make a system "
+		"call that its filters may kill it for (Linux 6.11 to 6.13); 'heapwise attach' "
+		"looks at the filters first",
+		(int)pid, kernel.release);
 }
 
 struct error *watch_rights_explain(int err, const char *log)

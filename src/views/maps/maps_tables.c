@@ -128,8 +128,7 @@ static void node_gist(const void *context, size_t row, struct text *out)
 	text_printf(out, "%u=%" PRIu64, node->node, node->bytes);
 }
 
-static const struct table_type node_type = {
-	.gist = node_gist,
+static const struct table_type node_type = {.gist = node_gist,
 	.columns = (const struct column[]){{"node", COLUMN_INTEGER, COLUMN_OF(look_node, node),
 						   .says = "its number"},
 		{"bytes", COLUMN_INTEGER, UNIT_BYTES, COLUMN_OF(look_node, bytes),

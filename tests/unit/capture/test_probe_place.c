@@ -2,6 +2,7 @@
 /* Where probes are put: entries of functions as compilers and libraries have them. */
 #include "base/util.h"
 #include "capture/watch/probe_place.h"
+#include "capture/watch/watch_rights.h"
 #include "lib/tap.h"
 
 #define ENDBR64 0xf3, 0x0f, 0x1e, 0xfa
@@ -99,6 +100,17 @@ CASE(noise, "no code is read beyond its end")
 		CHECK(place < len || !place);
 		free(copy);
 	}
+}
+
+CASE(filters, "kernels whose return probes seccomp filters see")
+{
+	CHECK(watch_returns_are_filtered("6.11.0-29-generic"));
+	CHECK(watch_returns_are_filtered("6.13"));
+	CHECK(!watch_returns_are_filtered("6.10.14"));
+	CHECK(!watch_returns_are_filtered("6.14.2"));
+	CHECK(!watch_returns_are_filtered("6.1.0-18-amd64"));
+	CHECK(!watch_returns_are_filtered("7.12.0"));
+	CHECK(!watch_returns_are_filtered("?"));
 }
 
 TAP_MAIN
