@@ -308,7 +308,7 @@ def ends(folder):
 @TESTS.test
 def killed(folder):
     """The command killed: the recording goes on. Its collector, too: the program goes on, and `detach` cleans up"""
-    with running(folder) as target, attached(target, folder / "x.hpw") as command:
+    with running(folder) as target, attached(target, folder / "x.hpw", "--before", "none") as command:
         target.tell("new", 11)
         command.kill()
         command.wait()
