@@ -234,7 +234,8 @@ def refused(folder):
     """A process that can't be copied is recorded without what it had before, and that is said"""
     if os.geteuid() == 0 and not shutil.which("setpriv"):
         raise hw.Skip("there is no setpriv to start a target with limits")
-    limited = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    # A user of its own: other tests have processes of others, which would count.
+    limited = ["setpriv", f"--reuid={2000000000 + os.getpid()}", "--clear-groups"] if os.geteuid() == 0 else []
     with running(folder, before=["prlimit", "--nproc=1", *limited]) as process:
         target = Told(folder, process)
         target.tell("old", 100)

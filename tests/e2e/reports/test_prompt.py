@@ -136,7 +136,7 @@ def of_a_heap(folder):
                 terminal.type(keys)
                 terminal.wait(answer)
             leave(terminal, "quit\n")
-        hw.need("State:\tS" in Path(f"/proc/{program.pid}/status").read_text(), "the process does not go on")
+        hw.wait_until(lambda: "State:\tS" in Path(f"/proc/{program.pid}/status").read_text(), "the process does not go on")
     finally:
         program.kill()
         program.wait()
