@@ -382,24 +382,31 @@ static int operands_take(
 		       : -1;
 }
 
+/* Returns the exit status. */
+static int request_run(struct watch_request *request)
+{
+	struct output output;
+	request->sink = output_sink(&output);
+	struct error *error = watch_run(request);
+	int code = output_end(&output);
+	return error ? message_error(error) : code;
+}
+
 static int cmd_watch(const struct command *command, int argc, char **argv)
 {
 	struct watch_request request = {.watch = {.mean_bytes = WATCH_MEAN_BYTES},
 		.shown = {.top = TOP_USUAL, .older_ms = OLDER_USUAL_MS},
 		.interval_s = INTERVAL_USUAL_S};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
-	struct output output;
 	int code;
-	if (!options_each(&options, take_option, &request, &code))
-		return code;
-	code = operands_take(command, &request, argv + options.operand, argc - options.operand);
-	if (code >= 0)
-		return code;
-	request.sink = output_sink(&output);
-	struct error *error = watch_run(&request);
-	code = output_end(&output);
+	bool is_taken = options_each(&options, take_option, &request, &code);
+	if (is_taken)
+		code = operands_take(
+			command, &request, argv + options.operand, argc - options.operand);
+	if (is_taken && code < 0)
+		code = request_run(&request);
 	watch_names_close(&request.names);
-	return error ? message_error(error) : code;
+	return code;
 }
 
 const struct command command_watch = {
