@@ -62,8 +62,7 @@ static bool is_recorded(void)
 {
 	if (!rt_here.busy && !rt_here.thread->ring)
 		rt_thread_start();
-	const struct rt_process *p = rt_process;
-	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
+	return rt_process_is_recording(rt_process);
 }
 
 HOOK int heapwise_rt_is_recording(void)
@@ -154,11 +153,8 @@ HOOK void heapwise_rt_ignore(int begins)
 /* A block of malloc may contain those that are reported, and have the address of the first. */
 static void note_own_blocks(void)
 {
-	if (!is_recorded())
-		return;
-	struct hw_shm *shm = rt_process->shm;
-	if (!(__atomic_load_n(&shm->notes, __ATOMIC_RELAXED) & HW_NOTE_BLOCKS))
-		__atomic_fetch_or(&shm->notes, (uint32_t)HW_NOTE_BLOCKS, __ATOMIC_RELAXED);
+	if (is_recorded())
+		rt_process_note(HW_NOTE_BLOCKS);
 }
 
 /* Blocks of an allocator of the program's own, recorded as if malloc had given them. */

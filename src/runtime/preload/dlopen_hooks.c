@@ -19,12 +19,10 @@
 
 static void note_namespace(bool apart, int mode)
 {
-	struct rt_process *p = rt_process;
 	if (!rt_real.dlopen)
 		rt_real_resolve();
-	if (apart && !(mode & RTLD_NOLOAD) && p &&
-		__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
-		__atomic_fetch_or(&p->shm->notes, HW_NOTE_APART, __ATOMIC_RELAXED);
+	if (apart && !(mode & RTLD_NOLOAD))
+		rt_process_note(HW_NOTE_APART);
 }
 
 /* From the assembly below. */

@@ -32,12 +32,14 @@ __asm__(".text\n"
 /* Async-signal-safe. A forked child without a recording of its own has nothing to dump. */
 static void count_signal(int number)
 {
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
 	const struct rt_process *p = rt_process;
 	(void)number;
-	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING)
-		return;
-	__atomic_fetch_add(&p->shm->dump_signals, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&p->shm->doorbell, 1, __ATOMIC_RELAXED);
+	if (rt_process_is_recording(p)) {
+		__atomic_fetch_add(&p->shm->dump_signals, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->shm->doorbell, 1, __ATOMIC_RELAXED);
+	}
+	rt_as_event_end(ours);
 }
 
 void rt_dump_signal_review(struct hw_shm *shm)

@@ -388,6 +388,14 @@ static __attribute__((noinline)) void *put_realloc(
 	return put_alloc(block, size, HW_REALLOC, c.pc, c.sp, c.rbp, changes);
 }
 
+static void count_unseen(void)
+{
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
+	if (rt_process_is_recording(rt_process))
+		rt_ring_count_lost(rt_process->shm, HW_LOST_REALLOC_FAILED);
+	rt_as_event_end(ours);
+}
+
 /* The two halves of a realloc are sampled one apart from the other; one without success is no free.
  */
 static __attribute__((noinline)) void *sample_realloc(
@@ -401,7 +409,7 @@ static __attribute__((noinline)) void *sample_realloc(
 			      : rt_real.realloc(block, size);
 	failed = !moved && size;
 	if (rt_unlikely(failed && early)) /* it lives on, unseen */
-		rt_ring_count_lost(rt_process->shm, HW_LOST_REALLOC_FAILED);
+		count_unseen();
 	else if (rt_unlikely(failed && sampled))
 		rt_sampling_goes_on(block);
 	if ((!moved && !failed) || rt_here.ignores || !rt_sampling_records(moved, size))

@@ -270,10 +270,8 @@ static void restore_variables(struct restored *r, char *const *environment, stru
 /* Reports an unrecorded program; if no collector answers, the recording at least counts it. */
 static void report_unrecorded(struct hw_notice *notice)
 {
-	const struct rt_process *p = rt_process;
-	if (!rt_session_send(notice) && p &&
-		__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
-		__atomic_fetch_add(&p->shm->unsent_notices, 1, __ATOMIC_RELAXED);
+	if (!rt_session_send(notice))
+		rt_process_count_unsent();
 }
 
 /* Reports before an exec, after which that is not possible any more. */

@@ -41,11 +41,19 @@ static struct {
  * the process id, a process that exits by the rules counts as the parent: a vfork child calls no
  * exit handlers.
  */
-static bool is_awaited(const struct rt_process *p, bool by_handler)
+static bool is_awaited(bool by_handler)
 {
-	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
-	       p->shm->awaited &&
-	       (sys_no_calls() ? by_handler : p->shm->awaited == sys_call(__NR_getpid, 0, 0, 0));
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
+	int32_t awaited = rt_process_is_recording(rt_process) ? rt_process->shm->awaited : 0;
+	return rt_as_event_end(ours) && awaited &&
+	       (sys_no_calls() ? by_handler : awaited == sys_call(__NR_getpid, 0, 0, 0));
+}
+
+static bool is_awaited_at_main_end(void)
+{
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0)),
+	     awaited = rt_process_is_recording(rt_process) && rt_process->shm->awaited_at_main_end;
+	return rt_as_event_end(ours) && awaited;
 }
 
 static bool is_answered(const struct hw_shm *shm)
@@ -265,10 +273,10 @@ static int ask_for_status(struct hw_shm *shm, int status)
 
 /* How much memory the process had at most, however it came by it: it can't be read once it is gone.
  */
-static void put_resident(const struct rt_process *p)
+static void put_resident(void)
 {
 	char text[HW_STATUS_BYTES];
-	if (!p || __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != RT_RECORDING || sys_no_calls())
+	if (!rt_process_is_recording(rt_process) || sys_no_calls())
 		return;
 	long fd = sys_call4(
 		__NR_openat, -100 /* AT_FDCWD */, "/proc/self/status", 0x80000 /* O_CLOEXEC */, 0);
@@ -276,8 +284,12 @@ static void put_resident(const struct rt_process *p)
 		return;
 	long len = sys_call(__NR_read, fd, text, sizeof(text));
 	sys_call(__NR_close, fd, 0, 0);
-	if (!sys_failed(len))
-		p->shm->resident_bytes = hw_status_resident(text, (size_t)len);
+	if (sys_failed(len))
+		return;
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
+	if (rt_process_is_recording(rt_process))
+		rt_process->shm->resident_bytes = hw_status_resident(text, (size_t)len);
+	rt_as_event_end(ours);
 }
 
 /* Returns the status to end with: another one only at the last exit handler. */
@@ -285,8 +297,8 @@ static int wait_for_collector(int status, enum exit_path path)
 {
 	uint32_t tid = rt_thread_id();
 	if (path == EXIT_BY_HANDLER || path == EXIT_BY_QUICK)
-		put_resident(rt_process);
-	if (!is_awaited(rt_process, path == EXIT_BY_HANDLER || path == EXIT_BY_QUICK))
+		put_resident();
+	if (!is_awaited(path == EXIT_BY_HANDLER || path == EXIT_BY_QUICK))
 		return status;
 	struct hw_shm *shm = rt_process->shm;
 	if (!asking_begin(shm, tid))
@@ -397,15 +409,17 @@ HOOK void heapwise_rt_leak_check_cancel(void)
 /* Main has returned, or a thread has called exit. */
 static void main_ends(int status)
 {
-	if (rt_process && rt_process->shm && rt_process->shm->awaited_at_main_end)
+	if (is_awaited_at_main_end())
 		wait_for_collector(status & 0xff, EXIT_BY_MAIN);
 }
 
 /* exit(3), from the last exit handler, goes on with what is still to do: writing streams out. */
 static void at_exit(int status, __attribute__((unused)) void *context)
 {
-	if (rt_process && rt_process->shm)
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
+	if (rt_process_is_recording(rt_process))
 		rt_dump_signal_review(rt_process->shm);
+	rt_as_event_end(ours);
 	int end = wait_for_collector(status & 0xff, EXIT_BY_HANDLER);
 	if (end != (status & 0xff))
 		rt_real.exit(end);
@@ -500,5 +514,5 @@ void rt_leave_prepare(void)
 	resolve_exit_functions();
 	on_exit(at_exit, NULL);
 	__cxa_at_quick_exit(at_quick_exit_last, NULL);
-	reports_main_end = is_awaited(rt_process, false) && rt_process->shm->awaited_at_main_end;
+	reports_main_end = is_awaited(false) && is_awaited_at_main_end();
 }

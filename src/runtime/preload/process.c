@@ -248,7 +248,6 @@ static void look_for_limits(void)
 
 void rt_process_confine(uint32_t what)
 {
-	struct rt_process *p = rt_process;
 	if (what & SYS_NO_CALLS && !sys_no_calls()) {
 		struct rt_thread *t = rt_here.thread->ring ? rt_here.thread : rt_thread_start();
 		if (t && t->ring)
@@ -256,11 +255,31 @@ void rt_process_confine(uint32_t what)
 		if (t)
 			rt_memory_threads_all();
 	}
-	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING) {
-		__atomic_fetch_or(&p->shm->notes, HW_NOTE_SANDBOXED, __ATOMIC_RELAXED);
-		rt_solo_forbid(p);
-	}
+	rt_process_note(HW_NOTE_SANDBOXED);
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
+	if (rt_process_is_recording(rt_process))
+		rt_solo_forbid(rt_process);
+	rt_as_event_end(ours);
 	sys_forbid(what);
+}
+
+void rt_process_note(enum hw_note note)
+{
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
+	const struct rt_process *p = rt_process;
+	if (rt_process_is_recording(p) &&
+		!(__atomic_load_n(&p->shm->notes, __ATOMIC_RELAXED) & (uint32_t)note))
+		__atomic_fetch_or(&p->shm->notes, (uint32_t)note, __ATOMIC_RELAXED);
+	rt_as_event_end(ours);
+}
+
+void rt_process_count_unsent(void)
+{
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
+	const struct rt_process *p = rt_process;
+	if (rt_process_is_recording(p))
+		__atomic_fetch_add(&p->shm->unsent_notices, 1, __ATOMIC_RELAXED);
+	rt_as_event_end(ours);
 }
 
 void rt_process_leave(void)

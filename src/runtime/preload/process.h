@@ -23,6 +23,7 @@
 #include "runtime/core/sampler.h"
 #include "runtime/core/unwind.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum rt_state {
@@ -107,6 +108,52 @@ struct rt_here {
 };
 extern __thread struct rt_here rt_here __attribute__((tls_model("initial-exec")));
 
+/* Ends the recording in this process, as fork does in a child: the next event begins a new one. */
+void rt_process_leave(void);
+
+/* Returns whether this process is recorded; what p has is valid then, as long as no handler forks.
+ */
+static inline bool rt_process_is_recording(const struct rt_process *p)
+{
+	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
+}
+
+/*
+ * What touches the process's recording and is no event is done as in one, from the look at its
+ * state on: a handler that forks meanwhile leaves the child with a copy (control.c), where without
+ * that the child would go on with what was wiped. sp: a stack pointer of the caller. Returns
+ * whether it is ours to end: not within an event.
+ */
+static inline bool rt_as_event_begin(uint64_t sp)
+{
+	if (rt_here.busy)
+		return false;
+	rt_here.busy = sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* Returns false if this is such a child, to which nothing of the recording belongs. */
+static inline bool rt_as_event_end(bool ours)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!ours)
+		return true;
+	rt_here.busy = 0;
+	const struct rt_process *p = rt_process;
+	if (__builtin_expect(
+		    !p || __atomic_load_n(&p->state, __ATOMIC_RELAXED) != RT_FORKED_MID_EVENT, 1))
+		return true;
+	rt_process_leave();
+	return false;
+}
+
+/* Sets a bit of hw_shm.notes, if this process is recorded. Async-signal-safe. */
+void rt_process_note(enum hw_note note);
+
+/* Counts a notice that did not get through (hw_shm.unsent_notices), likewise. */
+void rt_process_count_unsent(void);
+
 /*
  * The slow path of every event of a thread without a ring: begins the process's recording and takes
  * a ring for the thread, as needed. Returns NULL if this process is not recorded, and
@@ -124,9 +171,6 @@ struct rt_origin {
 	int32_t pid;    /* of the parent */
 };
 extern struct rt_origin rt_origin;
-
-/* Ends the recording in this process, as fork does in a child: the next event begins a new one. */
-void rt_process_leave(void);
 
 /* Adds the time that a thread waited for the collector, or for another thread that did, in ns. */
 void rt_process_note_wait(struct hw_shm *shm, uint64_t waited_ns);

@@ -11,6 +11,8 @@ uint64_t rt_filter[RT_FILTER_WORDS];
 
 static const uint32_t no_changes;
 const uint32_t *rt_changes = &no_changes;
+/* Of the process's shared memory, or its parent's: see rt_sampling_prepare(). */
+static const struct hw_shm *kept_head;
 
 static uint64_t mean_bytes, seed, seeds_given;
 static uint32_t mean_changes; /* the number of changes that mean_bytes is of */
@@ -53,6 +55,7 @@ void rt_sampling_prepare(struct rt_process *p, const struct hw_shm *head)
 	if (here->changes != mean_changes || mean_bytes != p->shm->sample_bytes)
 		forget_distance(here);
 	here->changes = p->mode_changes = 0;
+	kept_head = head;
 	__atomic_store_n(&rt_changes, &head->mode_changes, __ATOMIC_RELEASE);
 	rt_without_heap = p->shm->mappings == HW_MAPPINGS_ONLY || p->shm->errors_only;
 	if (rt_without_heap) {
@@ -155,27 +158,24 @@ void rt_stop_begin(void)
 		&rt_mode, &mode, RT_MODE_STOPPED, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
+/* Asks the page that forked children keep: a handler may fork between the two looks. */
+static bool is_stopped_now(void)
+{
+	return rt_process_is_recording(rt_process) &&
+	       __atomic_load_n(&kept_head->stopped, __ATOMIC_RELAXED);
+}
+
 /* A forked child goes on when its own recording says so. */
 bool rt_stopped(void)
 {
-	const struct rt_process *p = rt_process;
 	if (rt_mode != RT_MODE_STOPPED)
 		return false;
-	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
-		__atomic_load_n(&p->shm->stopped, __ATOMIC_RELAXED))
+	if (is_stopped_now())
 		return true;
 	uint32_t stopped = RT_MODE_STOPPED;
 	__atomic_compare_exchange_n(
 		&rt_mode, &stopped, RT_MODE_EXACT, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return false;
-}
-
-/* Of a sampled recording. Its samples come seldom: no need to remember it. */
-static bool samples_stopped(void)
-{
-	const struct rt_process *p = rt_process;
-	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING &&
-	       __atomic_load_n(&p->shm->stopped, __ATOMIC_RELAXED);
 }
 
 static void draw_distance(struct rt_here *here)
@@ -185,51 +185,19 @@ static void draw_distance(struct rt_here *here)
 	here->until = mean ? rt_sampler_gap(&here->random, mean) : 0;
 }
 
-/*
- * What is done to the sampler is done as in an event: a handler that forks then leaves the child
- * with a copy of it (control.c). True: the event is ours to end.
- */
-static bool begin_sampling(struct rt_here *here, uint64_t sp)
-{
-	if (here->busy)
-		return false;
-	here->busy = sp;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return true;
-}
-
-/* False: this is such a child, to which nothing of the recording belongs. */
-static bool end_sampling(struct rt_here *here, bool ours)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (!ours)
-		return true;
-	here->busy = 0;
-	struct rt_process *p = rt_process;
-	if (rt_likely(!p || __atomic_load_n(&p->state, __ATOMIC_RELAXED) != RT_FORKED_MID_EVENT))
-		return true;
-	rt_process_leave();
-	return false;
-}
-
-static bool is_recording(const struct rt_process *p)
-{
-	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING;
-}
-
 __attribute__((noinline)) uint32_t rt_mode_adopt(bool begins)
 {
 	struct rt_here *here = &rt_here;
-	if (begins && !here->busy && !is_recording(rt_process))
+	if (begins && !here->busy && !rt_process_is_recording(rt_process))
 		rt_thread_start();
-	if (!is_recording(rt_process))
+	if (!rt_process_is_recording(rt_process))
 		return here->changes;
 	uint32_t now = __atomic_load_n(rt_changes, __ATOMIC_ACQUIRE);
 	if (now == here->changes)
 		return now;
-	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
-	     followed = follow_change(rt_process, now);
-	if (!end_sampling(here, ours) || !followed)
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0)),
+	     followed = rt_process_is_recording(rt_process) && follow_change(rt_process, now);
+	if (!rt_as_event_end(ours) || !followed)
 		return here->changes;
 	forget_distance(here);
 	if (here->thread->ring) { /* perhaps in the middle of an event, if this is a handler's */
@@ -272,13 +240,14 @@ bool rt_sampling_records(const void *block, size_t size)
 	if (rt_passes(size))
 		return false;
 	draw_distance(here);
-	if (samples_stopped())
+	/* Samples come seldom: no need to remember it. */
+	if (is_stopped_now())
 		return false;
 	if (!block)
 		return true;
-	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0)),
 	     added = add_sample(here, block);
-	if (!end_sampling(here, ours) || !added)
+	if (!rt_as_event_end(ours) || !added)
 		return false;
 	if (rt_probe_on(otel_memory, alloc))
 		rt_probe_3(otel_memory, alloc, (uint64_t)block & ~RT_POOL_BLOCK, size,
@@ -289,7 +258,7 @@ bool rt_sampling_records(const void *block, size_t size)
 static bool take_sample(const void *block)
 {
 	struct rt_process *p = rt_process;
-	if (!is_recording(p))
+	if (!rt_process_is_recording(p))
 		return false;
 	enum rt_sampler_answer answer = rt_sampler_take(&p->sampler, (uint64_t)block);
 	if (answer == RT_SAMPLER_BUSY)
@@ -305,10 +274,9 @@ bool rt_sampling_records_free(const void *block)
 		return true;
 	if (rt_unlikely(rt_without_heap))
 		return false;
-	struct rt_here *here = &rt_here;
-	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0)),
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0)),
 	     taken = take_sample(block);
-	if (!end_sampling(here, ours) || !taken)
+	if (!rt_as_event_end(ours) || !taken)
 		return false;
 	if (rt_probe_on(otel_memory, free))
 		rt_probe_1(otel_memory, free, (uint64_t)block & ~RT_POOL_BLOCK);
@@ -320,7 +288,7 @@ void rt_sampling_goes_on(const void *block)
 	struct rt_here *here = &rt_here;
 	if (rt_mode != RT_MODE_SAMPLE)
 		return;
-	bool ours = begin_sampling(here, (uint64_t)__builtin_frame_address(0));
+	bool ours = rt_as_event_begin((uint64_t)__builtin_frame_address(0));
 	add_sample(here, block);
-	end_sampling(here, ours);
+	rt_as_event_end(ours);
 }

@@ -70,10 +70,10 @@ def need_completed(file, mode, hammered=False):
     return report
 
 
-def need_begun(file, mode, before):
+def need_begun(file, mode, before, hammered=False):
     """One that began with a change."""
     report = sites(file)
-    need_sound(report, mode)
+    need_sound(report, mode, hammered)
     recording = report["recording"]
     hw.need(recording["mode_changes"] >= 1 and recording["earlier_file"] == before.name, f"{recording}")
     hw.need(any("blocks allocated before the change are not in this recording" in note for note in report["notes"]),
@@ -267,7 +267,7 @@ def killed(folder):
         before, now = change(target, "sample:512K")
         os.kill(target.pid, signal.SIGKILL)
     need_completed(before, "exact")
-    need_begun(now, "sample", before)
+    need_begun(now, "sample", before, hammered=True)
 
 
 @TESTS.test
