@@ -384,9 +384,9 @@ def completeness(command, most_percent=1):
 def python(_):
     """Of Python's stacks 97 % are complete, also through modules that are loaded meanwhile, whose tables come some milliseconds later"""
     script = ("import sys; print('ready', flush=True); input(); import sqlite3, ctypes, json, decimal; print('loaded', flush=True); input();\n"
-              "for i in range(3000): json.loads('[1, {\"a\": [2.5, \"' + 'x' * 600 + '\"]}]'); bytes(1000 + i)\n"
+              "for i in range(10000): json.loads('[1, {\"a\": [2.5, \"' + 'x' * 600 + '\"]}]'); bytes(1000 + i)\n"
               "c = sqlite3.connect(':memory:'); c.execute('create table t (a)')\n"
-              "for i in range(500): c.execute('insert into t values (?)', ('y' * 900,))\n"
+              "for i in range(1500): c.execute('insert into t values (?)', ('y' * 900,))\n"
               "print('done', flush=True); input()")
     with running("/usr/bin/python3", "-c", script) as target, watching(target.pid, "--all", "-o", "0", "--json", "-z", "513") as command:
         tell(target)
