@@ -135,6 +135,9 @@ static __always_inline struct watch_config *config_get(void)
 	return bpf_map_lookup_elem(&config, &zero);
 }
 
+/* Of a kind of event, and of a function: what event_emit() takes. */
+#define EVENT_OF(kind, cookie) ((__u32)(kind) | (__u32)((cookie) >> 8) << 16)
+
 static __always_inline void event_emit(
 	__u32 kind, __u64 address, __u64 size, __u64 site, __u64 old_address, __u64 old_size)
 {
@@ -143,7 +146,8 @@ static __always_inline void event_emit(
 		count_one(WATCH_COUNT_EVENTS_LOST);
 		return;
 	}
-	event->kind = kind;
+	event->kind = (__u16)kind;
+	event->function = (__u16)(kind >> 16);
 	event->thread = (__u32)bpf_get_current_pid_tgid();
 	event->time_ns = bpf_ktime_get_ns();
 	event->address = address;
@@ -458,8 +462,9 @@ static __always_inline int block_take(__u64 address, struct watch_block *ret)
 
 #define EEXIST 17 /* asm-generic/errno-base.h */
 
-static __always_inline void block_enter(struct registers *regs, struct watch_config *settings,
-	struct watch_thread *thread, __u64 address)
+/* Returns whether it found room. */
+static __always_inline int block_enter(struct registers *regs, struct watch_config *settings,
+	struct watch_thread *thread, __u64 address, __u64 old_address)
 {
 	__u64 key = stack_walk(regs, thread, (__u32)(thread->cookie >> 8));
 	struct watch_site *site = site_get(&key, thread);
@@ -473,7 +478,7 @@ static __always_inline void block_enter(struct registers *regs, struct watch_con
 	}
 	if (result) {
 		count_one(WATCH_COUNT_BLOCKS_FULL);
-		return;
+		return 0;
 	}
 	if (site) {
 		__sync_fetch_and_add(&site->allocs, 1);
@@ -482,7 +487,9 @@ static __always_inline void block_enter(struct registers *regs, struct watch_con
 			__sync_fetch_and_add(&site->alloc_weight, weight);
 	}
 	if (settings->emits_all)
-		event_emit(WATCH_EVENT_ALLOC, address, block.size, key, 0, 0);
+		event_emit(EVENT_OF(WATCH_EVENT_ALLOC, thread->cookie), address, block.size, key,
+			old_address, 0);
+	return 1;
 }
 
 /* Calls. */
@@ -515,7 +522,7 @@ static __always_inline struct watch_thread *thread_find(void)
 }
 
 static __always_inline int call_free(
-	struct registers *regs, const struct watch_config *settings, __u64 address)
+	struct registers *regs, const struct watch_config *settings, __u64 address, __u64 cookie)
 {
 	struct watch_block block;
 	if (!address || is_inside(thread_find(), regs->rsp))
@@ -527,7 +534,8 @@ static __always_inline int call_free(
 	}
 	site_free(settings, &block);
 	if (settings->emits_all)
-		event_emit(WATCH_EVENT_FREE, address, block.size, block.site, 0, 0);
+		event_emit(
+			EVENT_OF(WATCH_EVENT_FREE, cookie), address, block.size, block.site, 0, 0);
 	return 0;
 }
 
@@ -561,6 +569,10 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 	struct watch_config *settings = config_get();
 	if (!settings)
 		return 0;
+	/* Who wants each call wants no mappings. */
+	if (settings->emits_all == WATCH_EMITS_CALLS &&
+		(shape == WATCH_MAP || shape == WATCH_UNMAP || shape == WATCH_REMAP))
+		return 0;
 	switch (shape) {
 	case WATCH_SIZE:
 	case WATCH_SIZE_THROWS:
@@ -586,7 +598,7 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 		old_address = regs->rdi;
 		break;
 	case WATCH_FREE:
-		return call_free(regs, settings, regs->rdi);
+		return call_free(regs, settings, regs->rdi, cookie);
 	case WATCH_MAP:
 		/* Threads' stacks are libc's, and files are no heap. */
 		if (!(regs->rcx & MAP_ANONYMOUS) || regs->rcx & MAP_STACK)
@@ -632,8 +644,14 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 	if (!thread) {
 		if (has_old) /* its free is seen, the new block is lost */
 			site_free(settings, &old);
+		if (has_old && settings->emits_all)
+			event_emit(EVENT_OF(WATCH_EVENT_FREE, cookie), old_address,
+				settings->emits_all == WATCH_EMITS_CALLS ? size : old.size,
+				old.site, 0, 0);
 		return 0;
 	}
+	if (has_old && settings->emits_all == WATCH_EMITS_CALLS)
+		event_emit(WATCH_EVENT_RESIZE, old_address, 0, 0, 0, 0);
 	thread->stack_pointer = regs->rsp;
 	thread->cookie = cookie;
 	thread->size = size;
@@ -665,14 +683,36 @@ static __always_inline void return_resized(
 {
 	__u64 old_address = thread->old_address;
 	int has_failed = !address && (thread->size || shape == WATCH_RESIZE_STRICT);
+	int is_emitted = settings->emits_all == WATCH_EMITS_CALLS;
 	thread->has_old = 0;
-	if (has_failed) {
+	if (has_failed && is_emitted && !thread->is_wanted) {
+		/* Nobody could tell its failure from one that is no sample. */
+		count_one(WATCH_COUNT_RESIZE_LOST);
+	} else if (has_failed) {
 		bpf_map_update_elem(&blocks, &old_address, &thread->old, BPF_NOEXIST);
 		return;
 	}
 	site_free(settings, &thread->old);
-	if (settings->emits_all)
-		event_emit(WATCH_EVENT_FREE, old_address, thread->old.size, thread->old.site, 0, 0);
+	if (settings->emits_all == WATCH_EMITS_NEWS)
+		event_emit(EVENT_OF(WATCH_EVENT_FREE, thread->cookie), old_address,
+			thread->old.size, thread->old.site, 0, 0);
+}
+
+/* What came of a call that has entered no block: a failure, or an old block that is gone. */
+static __always_inline void outcome_emit(struct registers *regs, struct watch_thread *thread,
+	__u32 shape, __u64 address, __u64 old_address)
+{
+	int has_failed = !address && (thread->size || shape == WATCH_RESIZE_STRICT);
+	if (thread->is_wanted && has_failed) {
+		__u64 key = stack_walk(regs, thread, (__u32)(thread->cookie >> 8));
+		(void)site_get(&key, thread);
+		event_emit(EVENT_OF(WATCH_EVENT_FAILED, thread->cookie), 0, thread->size, key,
+			old_address, 0);
+	} else if (old_address) {
+		/* With the size that was asked for: 0 is a free. */
+		event_emit(EVENT_OF(WATCH_EVENT_FREE, thread->cookie), old_address, thread->size,
+			thread->old.site, 0, 0);
+	}
 }
 
 static __always_inline void on_return(struct registers *regs, __u64 cookie)
@@ -694,14 +734,16 @@ static __always_inline void on_return(struct registers *regs, __u64 cookie)
 		if (address || !word_read(thread->argument, &address))
 			address = 0;
 	}
-	if (thread->has_old)
+	__u64 old_address = thread->has_old ? thread->old_address : 0;
+	int is_entered = 0;
+	if (old_address)
 		return_resized(settings, thread, shape, address);
-	if (!thread->is_wanted)
-		return;
-	if (address)
-		block_enter(regs, settings, thread, address);
-	else if (thread->size)
+	if (thread->is_wanted && address)
+		is_entered = block_enter(regs, settings, thread, address, old_address);
+	else if (thread->is_wanted && thread->size)
 		count_one(WATCH_COUNT_FAILED);
+	if (!is_entered && settings->emits_all == WATCH_EMITS_CALLS)
+		outcome_emit(regs, thread, shape, address, old_address);
 }
 
 /* Call and return in one (Linux 6.13): where the probe is, it is a call. Returns 1 if the return

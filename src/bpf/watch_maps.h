@@ -108,12 +108,20 @@ enum watch_sampling {
 	WATCH_EVERY,    /* one of `every` allocations, by chance */
 };
 
+/* Which calls are events, beside those of mappings. */
+enum watch_emission {
+	WATCH_EMITS_NONE,
+	WATCH_EMITS_NEWS,  /* each allocation and free, when it is over */
+	WATCH_EMITS_CALLS, /* those, and that a realloc begins, and those that failed: in the order
+			      in which an address is given back and given out again */
+};
+
 struct watch_config {
 	__u64 mean_bytes;
 	__u64 min_size, max_size; /* of blocks that count, both inclusive */
 	__u64 throws_most;        /* larger requests of WATCH_SIZE_THROWS are left alone */
 	__u32 sampling, every;
-	__u32 emits_all; /* each allocation and free is an event */
+	__u32 emits_all; /* enum watch_emission */
 	__u32 has_session;
 };
 
@@ -132,6 +140,7 @@ enum watch_count {
 	WATCH_COUNT_UNKNOWN,      /* frees of blocks that are not in the map */
 	WATCH_COUNT_THROWS,       /* calls left alone, because they might throw */
 	WATCH_COUNT_REPLACED,     /* blocks whose free was not seen: the address came again */
+	WATCH_COUNT_RESIZE_LOST,  /* sampled blocks whose realloc failed, with WATCH_EMITS_CALLS */
 	WATCH_COUNTS,
 };
 
@@ -142,13 +151,20 @@ enum watch_event_kind {
 	WATCH_EVENT_MODULES, /* the command is woken up for it */
 	WATCH_EVENT_ALLOC,
 	WATCH_EVENT_FREE,
+	/* With WATCH_EMITS_CALLS: a realloc of the block at `address` begins. What came of it says
+	 * the thread's next allocation, free or failure. */
+	WATCH_EVENT_RESIZE,
+	WATCH_EVENT_FAILED, /* a call for `size` bytes; old_address: of the block to be resized */
 };
 
 struct watch_event {
-	__u32 kind, thread;
+	__u16 kind;
+	__u16 function; /* number of its name; of allocations, frees and failures */
+	__u32 thread;
 	__u64 time_ns, address, size;
-	__u64 site;                  /* of maps, remaps and allocations */
-	__u64 old_address, old_size; /* of remaps */
+	__u64 site;        /* of maps, remaps, allocations and failures; of frees the block's */
+	__u64 old_address; /* of remaps; with WATCH_EMITS_CALLS of allocations that resize */
+	__u64 old_size;    /* of remaps */
 };
 
 #endif

@@ -26,6 +26,25 @@ struct watch_news {
 	bool is_free;
 };
 
+enum watch_call_kind {
+	WATCH_CALL_ALLOC,  /* a block of `size` bytes at `address`; `old`: where it was before a
+			      realloc, 0: nowhere, or it is not known */
+	WATCH_CALL_FREE,   /* of the block at `address`; `size`: by a realloc to so many bytes */
+	WATCH_CALL_RESIZE, /* a realloc of the block at `address` begins, which the thread's next
+			      call ends */
+	WATCH_CALL_FAILED, /* a call for `size` bytes; `old`: of the block that is to be resized */
+};
+
+/* A call, in the order in which addresses are given back and given out again. */
+struct watch_call {
+	enum watch_call_kind kind;
+	uint32_t thread;
+	unsigned function; /* watch_call_function() */
+	uint64_t time_ns;  /* CLOCK_MONOTONIC */
+	uint64_t address, size, old;
+	uint64_t site; /* watch_stack_of(); of a free the block's; not of WATCH_CALL_RESIZE */
+};
+
 struct watch_options {
 	pid_t pid;
 	uint64_t mean_bytes;         /* sample by bytes, this far apart on average; 0: no */
@@ -35,6 +54,9 @@ struct watch_options {
 			       .so); NULL: of every file that defines malloc or mmap */
 	/* Or NULL: called for each allocation and free, by watch_poll(). */
 	void (*on_event)(void *context, const struct watch_news *news);
+	/* Or NULL: called for each call, by watch_poll() and watch_take(); mappings are left out.
+	 * Returns whether another one has room now; else the others wait. */
+	bool (*on_call)(void *context, const struct watch_call *call);
 	void *context;
 };
 
@@ -55,7 +77,9 @@ struct watch_stack {
 	const uint64_t *frames; /* return addresses, innermost first */
 	unsigned frame_count;
 	const char *function; /* "malloc"; NULL: of all stacks that found no room */
+	const char *symbol;   /* as the linker knows it: "_Znwm"; likewise */
 	bool is_incomplete;   /* the outermost frames are missing: not unwound, or more than fit */
+	bool is_cut;          /* they are missing since there are more than fit */
 	bool is_guessed;      /* some frames were found by frame pointers */
 	bool is_mapping;      /* by mmap */
 	bool is_own;          /* a mapping that the allocator made for itself; no row */
@@ -79,6 +103,7 @@ struct watch_losses {
 	uint64_t failed;        /* allocations that failed (no loss) */
 	uint64_t unknown_frees; /* frees of blocks from before, or lost (with samples: 0) */
 	uint64_t replaced;      /* blocks of which the free was not seen */
+	uint64_t resizes; /* of on_call: sampled blocks that live on unseen: their realloc failed */
 	uint64_t programs; /* that the process executed meanwhile: what was live before is gone */
 	uint64_t samples, incomplete; /* allocations seen, and those with incomplete stacks */
 };
@@ -136,6 +161,20 @@ const struct watch_lives *watch_lives_get(const struct watch *watch);
 const struct watch_modules *watch_modules_get(const struct watch *watch);
 /* Returns the number of the module that an address was in; SIZE_MAX: none. */
 size_t watch_module_of(const struct watch *watch, uint64_t address);
+
+/* Of on_call. Takes what calls there are; *ret_more: some had no room. They are all that began
+ * before *ret_ns if there are no more. */
+struct error *watch_take(struct watch *watch, bool *ret_more, uint64_t *ret_ns) must_check_;
+/* Finds the stack of a call: its number in watch_stacks_get(). SIZE_MAX: not known. */
+struct error *watch_stack_of(struct watch *watch, uint64_t site, size_t *ret) must_check_;
+/* The name of a call's function, as the linker knows it; NULL: not known. */
+const char *watch_call_function(unsigned function);
+/* Reads the losses alone, without a look: `samples` and `incomplete` stay as they were. */
+struct error *watch_losses_read(struct watch *watch) must_check_;
+/* When the process began another program for the last time, CLOCK_MONOTONIC; 0: it never did. */
+uint64_t watch_replaced_ns(const struct watch *watch);
+/* Whether numbers of threads are those of this process's PID namespace. */
+bool watch_sees_threads(const struct watch *watch);
 
 /* How it is done, in words: "uprobe sessions". Static. */
 const char *watch_way_name(const struct watch *watch);

@@ -281,7 +281,8 @@ enum hpw_older {
 	HPW_OLDER_ALLOCATOR = 8, /* blocks of its allocator can't be listed */
 	HPW_OLDER_LATE = 9,      /* the list was not there in time */
 	HPW_OLDER_FAILED = 10,   /* the heap could not be read, or there was no memory */
-	HPW_OLDER_KINDS = 11
+	HPW_OLDER_WATCHED = 11,  /* it is watched from the kernel, and was not looked into */
+	HPW_OLDER_KINDS = 12
 };
 
 /* Keys of the TARGET chunk: key, length, bytes; an integer is 8 bytes. */
@@ -319,6 +320,8 @@ enum hpw_target_key {
 	/* It had run for so many ns when the recording began: what it had allocated is not known.
 	 */
 	HPW_TARGET_ATTACHED_NS = 24,
+	/* 1: nothing was changed in the process: its calls were seen by probes in the kernel. */
+	HPW_TARGET_WATCHED = 25,
 };
 
 #define HPW_COUNTED "counted"
@@ -402,7 +405,11 @@ enum hpw_lost {
 	HPW_LOST_OWNERLESS = 6, /* could not tell which thread it was of, or number that */
 	HPW_LOST_DAMAGED = 7,   /* could not read it; each ring with such words counts as one */
 	HPW_LOST_NO_MEMORY = 8, /* had no memory for the block */
-	HPW_LOST_REASONS = 9
+	/* Probes in the kernel, whose … */
+	HPW_LOST_RING = 9,      /* ring of events was full */
+	HPW_LOST_TABLE = 10,    /* table of blocks or threads was full */
+	HPW_LOST_UNPROBED = 11, /* harm it might have been: the call might have thrown */
+	HPW_LOST_REASONS = 12
 };
 
 /* What the runtime found out about the program. */

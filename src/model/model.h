@@ -82,6 +82,9 @@ enum lost_reason {
 	LOST_OWNERLESS,
 	LOST_DAMAGED,
 	LOST_NO_MEMORY,
+	LOST_RING,
+	LOST_TABLE,
+	LOST_UNPROBED,
 	LOST_REASONS
 };
 
@@ -146,6 +149,7 @@ enum older_blocks {
 	OLDER_BLOCKS_ALLOCATOR,
 	OLDER_BLOCKS_LATE,
 	OLDER_BLOCKS_FAILED,
+	OLDER_BLOCKS_WATCHED, /* nothing looked into the process */
 	OLDER_BLOCKS_KINDS
 };
 
@@ -224,6 +228,9 @@ struct recording {
 	/* The process was attached when it had run for so long: what was live then is not known; 0:
 	 * it was recorded from its start. `detached`: it was let go, and went on. */
 	uint64_t attached_ns;
+	/* Nothing was changed in the process: its calls were seen by probes in the kernel, those of
+	 * the allocator's functions alone. */
+	bool watched;
 	bool detached;
 	/* Then: what came of a list of what was live; how many blocks of how many (usable) bytes
 	 * are in the recording, as sites of an unknown kind without calls; how many threads may

@@ -443,6 +443,9 @@ const char *evidence_of_errors(const struct model *model)
 	if (was_stopped(model))
 		return "recording was stopped for a time: after that, frees of unknown blocks are "
 		       "not checked";
+	if (model_recording(model)->watched)
+		return "the program was watched from the kernel, which does not see frees of what "
+		       "is no block, nor by which function one is freed";
 	if (was_attached(model))
 		return "the program was attached while it ran: frees of blocks from before are not "
 		       "checked";

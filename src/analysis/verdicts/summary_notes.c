@@ -22,6 +22,9 @@ static const char *const lost_words[LOST_REASONS] = {
 	[LOST_OWNERLESS] = "of threads that the recorder could not identify",
 	[LOST_DAMAGED] = "at least, where the program overwrote the recorder's memory",
 	[LOST_NO_MEMORY] = "because the recorder had no memory for more blocks or stacks",
+	[LOST_RING] = "because the ring of events from the kernel was full",
+	[LOST_TABLE] = "because the kernel's table of blocks or threads was full",
+	[LOST_UNPROBED] = "of operator new, whose calls probes leave alone if they might throw",
 };
 
 /* "5 events lost, 3 because … and 2 in …: counts are …" */
@@ -228,6 +231,7 @@ static const char *const older_reasons[OLDER_BLOCKS_KINDS] = {
 	[OLDER_BLOCKS_LATE] = ", since listing them took too long for all that the process did "
 			      "meanwhile",
 	[OLDER_BLOCKS_FAILED] = ", since its heap could not be read",
+	[OLDER_BLOCKS_WATCHED] = ", since nothing looked into the process",
 };
 
 static void add_older(const struct recording *recording, struct text *text)
@@ -287,7 +291,8 @@ static void add_attached(const struct model *model, struct text *text)
 		return;
 	text_add(text, "The program had run for ");
 	text_add_duration_ns(text, recording->attached_ns);
-	text_add(text, " when it was attached: ");
+	text_add(
+		text, recording->watched ? " when watching it began: " : " when it was attached: ");
 	add_older(recording, text);
 	if (recording->stopped_frees && !recording->stops) {
 		text_add(text, older_blocks_are_known(recording->older) ? "; not in it are "
@@ -299,6 +304,15 @@ static void add_attached(const struct model *model, struct text *text)
 	}
 	text_add(text, ".\n");
 	add_attached_unseen(recording, text);
+}
+
+/* What its figures rest on. */
+static void add_watched(const struct model *model, struct text *text)
+{
+	if (model_recording(model)->watched)
+		text_add(text, "The calls were seen by probes in the kernel ('heapwise watch'): "
+			       "nothing in the program was changed; what it maps by itself (mmap) "
+			       "is not in this recording.\n");
 }
 
 /* Of a moment of a program that went on, or of its end. */
@@ -445,6 +459,7 @@ static void (*const notes[])(const struct model *, struct text *) = {
 	add_sampled,
 	add_changes,
 	add_attached,
+	add_watched,
 	add_dump,
 	add_stops,
 	add_kept_events,

@@ -90,7 +90,9 @@ struct event_code {
 /* What a source says of all that it has brought so far, besides the events. */
 struct event_report {
 	uint64_t lost[HW_LOST_REASONS]; /* events that were dropped, those of HW_R_LOST included */
-	uint64_t change_missed;         /* events dropped at changes of the mode */
+	/* HPW_LOST_RING, HPW_LOST_TABLE and HPW_LOST_UNPROBED, likewise */
+	uint64_t ring_full, tables_full, unprobed;
+	uint64_t change_missed;                 /* events dropped at changes of the mode */
 	uint64_t attached_later, attached_kept; /* struct hw_shm */
 	uint64_t stacks_full;  /* events whose stack did not fit the table of nodes */
 	uint64_t lost_notices; /* programs that were started and could not be reported */

@@ -55,6 +55,7 @@ struct recorder_start {
 	const char *before_file;
 	/* It was attached when it had run for so many ns; 0: it was recorded from its start. */
 	uint64_t attached_ns;
+	bool watched; /* its calls are seen by probes in the kernel: HPW_TARGET_WATCHED */
 	/* Then: what it had allocated before, borrowed for as long as the recorder lives; NULL:
 	 * there was no memory for a list. */
 	const struct older_list *older;

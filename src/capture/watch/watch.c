@@ -27,6 +27,8 @@
 #define SITES_MOST (1u << 16)
 #define THREADS_MOST (1u << 15)
 #define RING_BYTES (4u << 20)
+/* With each call: a quarter of a second of two processors that do nothing else. */
+#define RING_CALLS_BYTES (32u << 20)
 /* Unwind rows: room for four times as many as there are at first, so that libraries may be loaded
  * and other programs executed later; at least this (16 MiB for both tables). */
 #define ROWS_LEAST (1u << 19)
@@ -63,6 +65,7 @@ struct watch {
 	uint64_t rows_missing;
 	uint64_t replaced_ns;   /* when the last of them was */
 	uint64_t programs;      /* that it executed since the start */
+	bool has_more;          /* calls that on_call had no room for */
 	bool sees_threads;      /* their numbers are those of the kernel's programs */
 	bool modules_changed;   /* the dynamic linker said so, */
 	uint64_t modules_at_ns; /* the one at this address first at this time */
@@ -81,6 +84,24 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Hands on a call. Returns false if the others are to wait. */
+static bool call_take(struct watch *watch, const struct watch_event *event)
+{
+	static const enum watch_call_kind kinds[] = {[WATCH_EVENT_ALLOC] = WATCH_CALL_ALLOC,
+		[WATCH_EVENT_FREE] = WATCH_CALL_FREE,
+		[WATCH_EVENT_RESIZE] = WATCH_CALL_RESIZE,
+		[WATCH_EVENT_FAILED] = WATCH_CALL_FAILED};
+	const struct watch_call call = {.kind = kinds[event->kind],
+		.thread = event->thread,
+		.function = event->function,
+		.time_ns = event->time_ns,
+		.address = event->address,
+		.size = event->size,
+		.old = event->old_address,
+		.site = event->site};
+	return watch->options.on_call(watch->options.context, &call);
+}
+
 static int event_take(void *context, void *data, size_t bytes)
 {
 	struct watch *watch = context;
@@ -96,6 +117,10 @@ static int event_take(void *context, void *data, size_t bytes)
 		watch->modules_changed = true;
 	} else if (event->kind <= WATCH_EVENT_REMAP) {
 		watch->no_memory |= !watch_events_push(&watch->events, *event);
+	} else if (watch->options.on_call) {
+		watch->has_more = !call_take(watch, event);
+		if (watch->has_more)
+			return -EAGAIN;
 	} else if (watch->options.on_event) {
 		const struct watch_news news = {event->time_ns, event->address, event->size,
 			event->thread, event->kind == WATCH_EVENT_FREE};
@@ -183,7 +208,7 @@ static struct error *kernel_start(struct watch *watch, size_t rows)
 		.sites = SITES_MOST,
 		.threads = THREADS_MOST,
 		.rows = rows_room(rows),
-		.ring_bytes = RING_BYTES};
+		.ring_bytes = options->on_call ? RING_CALLS_BYTES : RING_BYTES};
 	const struct watch_config config = {.mean_bytes = options->mean_bytes,
 		.min_size = options->min_size,
 		.max_size = options->max_size ? options->max_size : UINT64_MAX,
@@ -191,7 +216,9 @@ static struct error *kernel_start(struct watch *watch, size_t rows)
 			    : options->every > 1 ? WATCH_EVERY
 						 : WATCH_ALL,
 		.every = options->every,
-		.emits_all = options->on_event != NULL};
+		.emits_all = options->on_call    ? WATCH_EMITS_CALLS
+			     : options->on_event ? WATCH_EMITS_NEWS
+						 : WATCH_EMITS_NONE};
 	return watch_kernel_open(&sizes, &config, event_take, watch, &watch->kernel);
 }
 
@@ -375,6 +402,15 @@ struct error *watch_poll(struct watch *watch, bool *ret_ended)
 	return error;
 }
 
+struct error *watch_take(struct watch *watch, bool *ret_more, uint64_t *ret_ns)
+{
+	*ret_ns = now_ns();
+	watch->has_more = false;
+	struct error *error = watch_kernel_events(&watch->kernel);
+	*ret_more = watch->has_more;
+	return error;
+}
+
 int watch_fd(const struct watch *watch)
 {
 	return watch_kernel_fd(&watch->kernel);
@@ -428,7 +464,9 @@ static bool site_add(struct watch *watch, uint64_t key, const struct watch_site 
 	const struct watch_stack stack = {.frames = copy,
 		.frame_count = frames,
 		.function = function ? function->shown : NULL,
+		.symbol = function ? function->name : NULL,
 		.is_incomplete = site->flags & (WATCH_INCOMPLETE | WATCH_CUT),
+		.is_cut = site->flags & WATCH_CUT,
 		.is_guessed = site->flags & WATCH_GUESSED,
 		.is_mapping = is_mapping,
 		.is_own = is_mapping && mapping_is_own(watch, site)};
@@ -577,7 +615,7 @@ static void stacks_clear(struct watch *watch)
 		.rows_missing = watch->rows_missing, .programs = watch->programs};
 }
 
-static struct error *losses_read(struct watch *watch)
+struct error *watch_losses_read(struct watch *watch)
 {
 	uint64_t counts[WATCH_COUNTS];
 	struct error *error = watch_kernel_counts(&watch->kernel, counts);
@@ -591,6 +629,7 @@ static struct error *losses_read(struct watch *watch)
 	watch->losses.failed = counts[WATCH_COUNT_FAILED];
 	watch->losses.unknown_frees = counts[WATCH_COUNT_UNKNOWN];
 	watch->losses.replaced = counts[WATCH_COUNT_REPLACED];
+	watch->losses.resizes = counts[WATCH_COUNT_RESIZE_LOST];
 	return NULL;
 }
 
@@ -612,7 +651,41 @@ struct error *watch_look(struct watch *watch, uint64_t older_ns)
 		return error;
 	unmapped_count(watch);
 	mappings_count(watch);
-	return losses_read(watch);
+	return watch_losses_read(watch);
+}
+
+struct error *watch_stack_of(struct watch *watch, uint64_t site, size_t *ret)
+{
+	bool is_found;
+	*ret = site_find(watch, site);
+	if (*ret != SIZE_MAX)
+		return NULL;
+	_cleanup_free_ struct watch_site *found = malloc(sizeof(*found));
+	if (!found)
+		return error_no_memory();
+	struct error *error =
+		watch_kernel_find(&watch->kernel, WATCH_MAP_SITES, &site, found, &is_found);
+	if (error || !is_found)
+		return error;
+	if (!site_add(watch, site, found))
+		return error_no_memory();
+	*ret = watch->stacks.len - 1;
+	return NULL;
+}
+
+const char *watch_call_function(unsigned function)
+{
+	return function < watched_function_count ? watched_functions[function].name : NULL;
+}
+
+uint64_t watch_replaced_ns(const struct watch *watch)
+{
+	return watch->programs ? watch->replaced_ns : 0;
+}
+
+bool watch_sees_threads(const struct watch *watch)
+{
+	return watch->sees_threads;
 }
 
 const struct watch_stacks *watch_stacks_get(const struct watch *watch)

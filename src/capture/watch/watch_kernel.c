@@ -361,7 +361,22 @@ struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path,
 struct error *watch_kernel_events(struct watch_kernel *kernel)
 {
 	int result = kernel->bpf.ring_buffer__consume(kernel->ring);
-	return result < 0 ? error_no_memory() : NULL;
+	return result < 0 && result != -EAGAIN ? error_no_memory() : NULL;
+}
+
+struct error *watch_kernel_find(const struct watch_kernel *kernel, enum watch_map map,
+	const void *key, void *ret, bool *ret_found)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)kernel->maps[map];
+	attr.key = (uintptr_t)key;
+	attr.value = (uintptr_t)ret;
+	*ret_found = bpf_call(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) == 0;
+	return *ret_found || errno == ENOENT
+		       ? NULL
+		       : error_errno(ERROR_ENVIRONMENT, errno,
+				 "can't read the map '%s' in the kernel", map_names[map]);
 }
 
 int watch_kernel_fd(const struct watch_kernel *kernel)

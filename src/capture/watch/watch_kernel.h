@@ -86,7 +86,7 @@ struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path,
 /* Takes the probes away; what was counted stays. */
 void watch_kernel_detach(struct watch_kernel *kernel);
 
-/* Hands events to on_event. */
+/* Hands events to on_event, until that returns -EAGAIN: the others wait. */
 struct error *watch_kernel_events(struct watch_kernel *kernel) must_check_;
 
 /* Returns a descriptor that can be read when the kernel wakes this process for an event. */
@@ -102,6 +102,10 @@ typedef bool watch_entries(void *context, const void *keys, const void *values, 
  * if they change meanwhile. */
 struct error *watch_kernel_each(const struct watch_kernel *kernel, enum watch_map map,
 	watch_entries *found, void *context) must_check_;
+
+/* Reads the value of a key. */
+struct error *watch_kernel_find(const struct watch_kernel *kernel, enum watch_map map,
+	const void *key, void *ret, bool *ret_found) must_check_;
 
 /* Goes through the keys of a map of 32-bit keys, and removes those of which `is_gone` is true. */
 struct error *watch_kernel_purge(const struct watch_kernel *kernel, enum watch_map map,

@@ -111,6 +111,8 @@ bool footer_target(struct buf *ret, const struct recorder_start *start)
 	}
 	if (start->attached_ns)
 		put_number(ret, HPW_TARGET_ATTACHED_NS, start->attached_ns);
+	if (start->watched)
+		put_number(ret, HPW_TARGET_WATCHED, 1);
 	footer_put_text(ret, HPW_TARGET_WRITER, "heapwise " HW_VERSION);
 	return !ret->failed;
 }

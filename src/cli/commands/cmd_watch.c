@@ -19,6 +19,7 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 #include "cli/watch/watch_json.h"
+#include "cli/watch/watch_record.h"
 #include "cli/watch/watch_words.h"
 #include "query/moments.h"
 
@@ -32,6 +33,8 @@ enum {
 	OPT_WATCH_ALL = 256,
 	OPT_WATCH_MEAN,
 	OPT_WATCH_JSON,
+	OPT_WATCH_OUTPUT,
+	OPT_WATCH_FOR,
 };
 
 static const struct option_spec option_specs[] = {
@@ -43,7 +46,15 @@ static const struct option_spec option_specs[] = {
 		"sample once every SIZE allocated bytes on average (default: 512K)"},
 	{'s', "sample-rate", "N", "follow one of N allocations instead, by chance; 1: all"},
 	{'T', "top", "N", "show the N stacks with the most outstanding bytes (default: 10)"},
-	{'o', "older", "MS", "leave out blocks that are younger than MS ms (default: 500)"},
+	{'o', "older", "MS|FILE",
+		"a number: leave out blocks that are younger than MS ms (default: 500); a name: as "
+		"--output"},
+	{OPT_WATCH_OUTPUT, "output", "FILE",
+		"print nothing, write a recording to FILE, for all views (%n program, %p PID, %h "
+		"host)"},
+	{'f', "force", NULL, "replace FILE if it exists"},
+	{OPT_WATCH_FOR, "for", "TIME", "end the recording after TIME (300ms, 60s, 5min)"},
+	{'q', "quiet", NULL, "of a recording, print only what is wrong"},
 	{'z', "min-size", "BYTES", "follow only blocks of at least this size"},
 	{'Z', "max-size", "BYTES", "follow only blocks of at most this size"},
 	{'a', "show-allocs", NULL, "show address and size of each outstanding block"},
@@ -59,6 +70,8 @@ struct watch_request {
 	uint64_t pid, interval_s, count;
 	const char *command;
 	bool all, traces, writes_json;
+	struct watch_record record; /* with a file: a recording is made */
+	const char *shows; /* an option of what is printed, which a recording has no use for */
 	struct json *json; /* open while it is written */
 	int signals;       /* a descriptor of those that ask to end */
 	struct sink sink;
@@ -78,13 +91,26 @@ static bool take_bytes(const struct options *options, const char *name, uint64_t
 	return false;
 }
 
-static bool take_older(const struct options *options, uint64_t *ret)
+/* memleak's -o is an age, that of other commands a file. */
+static bool take_older_or_file(const struct options *options, struct watch_request *request)
 {
-	if (!strcmp(options->argument, "0")) {
-		*ret = 0;
+	const char *word = options->argument;
+	if (word[strspn(word, "0123456789")] || !*word) {
+		request->record.recording.file = word;
 		return true;
 	}
-	return take_count(options, "older", ret);
+	request->shows = "-o OLDER";
+	request->shown.older_ms = 0;
+	return !strcmp(word, "0") || take_count(options, "older", &request->shown.older_ms);
+}
+
+static bool take_time(const struct options *options, uint64_t *ret)
+{
+	if (duration_parse(options->argument, ret) && *ret)
+		return true;
+	options_wrong(options->command, "invalid --for '%s': expected a time (300ms, 60s, 5min)",
+		options->argument);
+	return false;
 }
 
 static bool take_rate(const struct options *options, struct watch_request *request)
@@ -109,9 +135,44 @@ static bool take_symbol_option(const struct options *options, int id, struct wat
 	return false;
 }
 
+/* The options of a recording. */
+static bool take_record_option(const struct options *options, int id, struct watch_request *request)
+{
+	switch (id) {
+	case OPT_WATCH_OUTPUT:
+		request->record.recording.file = options->argument;
+		return true;
+	case 'f':
+		request->record.recording.overwrite = true;
+		return true;
+	case 'q':
+		request->record.quiet = true;
+		return true;
+	case OPT_WATCH_FOR:
+		return take_time(options, &request->record.for_ns);
+	default:
+		return take_symbol_option(options, id, request);
+	}
+}
+
+/* Options that say what is printed, or which calls are left out: no recording is made with them. */
+static void note_shows(int id, struct watch_request *request)
+{
+	static const struct {
+		int id;
+		const char *name;
+	} shows[] = {{OPT_WATCH_JSON, "--json"}, {'s', "-s"}, {'T', "-T"}, {'z', "-z"}, {'Z', "-Z"},
+		{'a', "-a"}, {'C', "-C"}, {'t', "-t"}};
+	for (size_t i = 0; i < ARRAY_SIZE(shows); i++) {
+		if (shows[i].id == id)
+			request->shows = shows[i].name;
+	}
+}
+
 static bool take_option(const struct options *options, int id, void *ctx)
 {
 	struct watch_request *request = ctx;
+	note_shows(id, request);
 	switch (id) {
 	case 'p':
 		return take_count(options, "pid", &request->pid);
@@ -131,7 +192,7 @@ static bool take_option(const struct options *options, int id, void *ctx)
 	case 'T':
 		return take_count(options, "top", &request->shown.top);
 	case 'o':
-		return take_older(options, &request->shown.older_ms);
+		return take_older_or_file(options, request);
 	case 'z':
 		return take_bytes(options, "min-size", &request->watch.min_size);
 	case 'Z':
@@ -149,7 +210,7 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		request->watch.object = options->argument;
 		return true;
 	default:
-		return take_symbol_option(options, id, request);
+		return take_record_option(options, id, request);
 	}
 }
 
@@ -368,6 +429,15 @@ static int operands_take(
 		return options_wrong(command, "-p and -c are two processes: expected one");
 	if (request->watch.max_size && request->watch.min_size > request->watch.max_size)
 		return options_wrong(command, "-z is above -Z: no block would be followed");
+	if (request->record.recording.file && (request->shows || first + count > 1))
+		return options_wrong(command,
+			"a recording has all calls and moments: %s can't go with it (--for ends "
+			"it)",
+			request->shows ? request->shows : "INTERVAL");
+	if (!request->record.recording.file &&
+		(request->record.for_ns || request->record.recording.overwrite))
+		return options_wrong(
+			command, "--for and -f are of a recording: -o FILE is missing");
 	for (int i = 0; i < count; i++) {
 		if (first + i >= 3)
 			return options_wrong(command, "unexpected '%s'", words[i]);
@@ -383,9 +453,30 @@ static int operands_take(
 }
 
 /* Returns the exit status. */
+static int request_record(struct watch_request *request)
+{
+	struct watch_recording_options *recording = &request->record.recording;
+	struct watch_words words = {0};
+	bool is_sampled = !request->all && request->watch.mean_bytes;
+	recording->mode = (struct mode){.kind = is_sampled ? MODE_SAMPLE : MODE_EXACT,
+		.sample_bytes = is_sampled ? request->watch.mean_bytes : 0};
+	recording->object = request->watch.object;
+	recording->from_start = request->command != NULL;
+	recording->pid = (pid_t)request->pid;
+	struct error *error = request->command ? watch_words_split(request->command, &words) : NULL;
+	if (!error && request->command)
+		error = watch_spawn(words.data, &recording->pid);
+	if (request->command)
+		watch_words_deinit(&words);
+	return error ? message_error(error) : watch_record_run(&request->record);
+}
+
+/* Returns the exit status. */
 static int request_run(struct watch_request *request)
 {
 	struct output output;
+	if (request->record.recording.file)
+		return request_record(request);
 	request->sink = output_sink(&output);
 	struct error *error = watch_run(request);
 	int code = output_end(&output);
@@ -424,6 +515,9 @@ const struct command command_watch = {
 		 "What "
 		 "it had allocated\n"
 		 "before is not known.\n"
+		 "\nWith -o FILE (a name; a number is memleak's -o OLDER) nothing is printed: all "
+		 "calls go to a recording,\n"
+		 "on which 'heapwise report' and all other views work.\n"
 		 "\nFigures are estimates from samples unless --all is given. It takes CAP_BPF and "
 		 "CAP_PERFMON (or root)\n"
 		 "and Linux 6.6; neither compiler nor kernel headers are needed. 'heapwise attach' "
@@ -431,7 +525,8 @@ const struct command command_watch = {
 		 "less, but changes it.\n",
 	.examples = "  heapwise watch $(pidof redis-server)\n"
 		    "  heapwise watch 4711 10 6 --all        six times, every ten seconds\n"
-		    "  heapwise watch -c './app --port 80' --all\n",
+		    "  heapwise watch -c './app --port 80' --all\n"
+		    "  heapwise watch 4711 -o app.hpw --for 60s && heapwise report app.hpw\n",
 	.options = option_specs,
 	.no_files = true,
 	.run = cmd_watch,

@@ -15,6 +15,7 @@ static const enum older_blocks kinds[HPW_OLDER_KINDS] = {
 	[HPW_OLDER_ALLOCATOR] = OLDER_BLOCKS_ALLOCATOR,
 	[HPW_OLDER_LATE] = OLDER_BLOCKS_LATE,
 	[HPW_OLDER_FAILED] = OLDER_BLOCKS_FAILED,
+	[HPW_OLDER_WATCHED] = OLDER_BLOCKS_WATCHED,
 };
 
 /* Their sites have a stack, of names; what is of no known site has none. */

@@ -26,7 +26,7 @@ enum target_value { VALUE_NUMBER, VALUE_TEXT, VALUE_ARGUMENT };
 /* Keys that are numbers; the place of each is taken from the table below. */
 struct target_numbers {
 	uint64_t pid, ppid, outer_pid, outer_ppid, wall_start_ns, tsc_start, tsc_hz, forked,
-		reset_ns, sample_bytes, forked_at, mappings, mode_changes, attached_ns;
+		reset_ns, sample_bytes, forked_at, mappings, mode_changes, attached_ns, watched;
 };
 
 static const struct {
@@ -60,6 +60,7 @@ static const struct {
 		false},
 	{HPW_TARGET_EARLIER_FILE, VALUE_TEXT, offsetof(struct recording, earlier_file), true},
 	{HPW_TARGET_ATTACHED_NS, VALUE_NUMBER, offsetof(struct target_numbers, attached_ns), false},
+	{HPW_TARGET_WATCHED, VALUE_NUMBER, offsetof(struct target_numbers, watched), false},
 	{HPW_TARGET_DUMP, VALUE_TEXT, offsetof(struct recording, dump), true},
 	{HPW_TARGET_INSTRUCTIONS, VALUE_TEXT, offsetof(struct recording, instructions), true},
 };
@@ -117,6 +118,7 @@ static struct error *decode_target(struct hpw_tables *tables, const struct hpw_p
 	build_recording(tables->model)->mappings = numbers.mappings;
 	build_recording(tables->model)->mode_changes = numbers.mode_changes;
 	build_recording(tables->model)->attached_ns = numbers.attached_ns;
+	build_recording(tables->model)->watched = numbers.watched == 1;
 	target->wall_start_ns = numbers.wall_start_ns;
 	tables->clock.tsc_start = numbers.tsc_start;
 	tables->clock.hz = numbers.tsc_hz;

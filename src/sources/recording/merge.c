@@ -309,6 +309,7 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->change_missed += more->change_missed;
 	sums->changed_at_end |= more->changed_at_end;
 	sums->attached_ns = max(sums->attached_ns, more->attached_ns);
+	sums->watched |= more->watched;
 	sums->attached_later += more->attached_later;
 	sums->attached_kept += more->attached_kept;
 	sums->detached |= more->detached;

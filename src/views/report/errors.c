@@ -389,6 +389,9 @@ static const char *none_found(const struct recording *recording, bool checked)
 {
 	if (checked || strcmp(recording->source, "recording") != 0)
 		return "\nNo errors.\n";
+	if (recording->watched)
+		return "\nErrors are not known: probes in the kernel do not tell by which function "
+		       "a block was freed, nor see frees of what is no block.\n";
 	if (recording->attached_ns)
 		return "\nNo errors: each free that was seen was by a function that matches, as "
 		       "far as the block's is known; those of blocks that are not known are not "

@@ -132,6 +132,10 @@ static const struct column lost_columns[] = {
 	LOST("ownerless", LOST_OWNERLESS, "of a thread that could not be identified or numbered"),
 	LOST("damaged", LOST_DAMAGED, "the program wrote over the recorder's memory"),
 	LOST("no_memory", LOST_NO_MEMORY, "the recorder had none for more blocks or stacks"),
+	LOST("ring", LOST_RING, "the ring of events from the kernel was full"),
+	LOST("table", LOST_TABLE, "the kernel's table of blocks or threads was full"),
+	LOST("unprobed", LOST_UNPROBED,
+		"calls of operator new that probes left alone, since they might throw"),
 	COLUMNS_END};
 static_assert(ARRAY_SIZE(lost_columns) == LOST_REASONS + 1, "each reason has a column");
 
@@ -239,7 +243,7 @@ enum {
 	LAST_COUNT = 36,
 	RANGE,
 	LOST = 39,
-	UNRECORDED = 49,
+	UNRECORDED = 50,
 	DAMAGE,
 	CLASS,
 	MAPPED
@@ -345,6 +349,8 @@ static const struct column recording_columns[] = {
 	RARE_WORD(earlier_file, "with `mode_changes`: the recording before, without its folder"),
 	RARE_FLAG(changed_at_end,
 		"the mode was changed then: the process went on in another recording"),
+	RARE_FLAG(watched, "nothing in the process was changed: calls were seen by probes in the "
+			   "kernel, those of the allocator's functions alone"),
 	RARE_FLAG(detached, "it was let go: the process went on, unrecorded"),
 	RARE_WORD(dump, "of a dump: why it was written, a clause"),
 	[UNRECORDED] = {"unrecorded", COLUMN_TABLE, .optional = true,

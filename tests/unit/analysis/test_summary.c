@@ -262,6 +262,11 @@ CASE(lost_words, "what was lost is said with its cause, or its causes one by one
 		"sampled blocks whose realloc failed, 3 because the table of sampled blocks was "
 		"full or in use, 4 of threads that the recorder could not identify and 5 at least, "
 		"where the program overwrote the recorder's memory" THEN);
+	check_lost((uint64_t[LOST_REASONS]){[LOST_RING] = 3, [LOST_TABLE] = 4, [LOST_UNPROBED] = 5},
+		"12 events lost, 3 because the ring of events from the kernel was full, 4 because "
+		"the kernel's table of blocks or threads was full and 5 of operator new, whose "
+		"calls "
+		"probes leave alone if they might throw" THEN);
 }
 
 CASE(ending_words, "every ending has words")

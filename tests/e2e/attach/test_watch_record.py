@@ -1,0 +1,270 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise watch -o FILE`: a recording of what the kernel sees, on which views work as on any other."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import hw
+from test_watch import (CASES, KEPT_BLOCKS, KEPT_BYTES, LOOP, WATCHED, WATCHED_STATIC, answer, end, expectations,
+                        running, skip_if_refused, start, tell)
+
+TESTS = hw.Tests()
+THROWAWAY = 40000  # blocks of watched_loop that are freed at once
+UNMAPPED = "site_partly_unmapped"  # maps by itself, which is no call of the allocator
+
+
+@contextlib.contextmanager
+def recording(target, file, *options, command="watch"):
+    """The command, from when the probes are there."""
+    process = start([hw.HEAPWISE, command, str(target), "-o", file, *options], stderr=subprocess.PIPE)
+    try:
+        said = process.stderr.readline()
+        if "from now on" not in said:
+            said += process.stderr.read()
+            skip_if_refused(said)
+            raise hw.Failure(said)
+        yield process
+    finally:
+        end(process)
+
+
+def finish(process, how=signal.SIGINT):
+    """Ends the command, or waits until it does; what it says."""
+    if how:
+        process.send_signal(how)
+    said = process.stderr.read()
+    hw.need(process.wait(hw.TIMEOUT) == 0, f"exit status {process.returncode}: {said}")
+    return said
+
+
+def by_function(file, *options):
+    """{function that called the allocator: (live bytes, live blocks, allocations)}"""
+    found = {}
+    for row in hw.report(file, "--view", "sites", "--limit", "1000", *options)["sites"]:
+        name = row["stack"][0]["function"]
+        before = found.get(name, (0, 0, 0))
+        found[name] = tuple(map(sum, zip(before, (row["live_bytes"], row["live_blocks"], row["allocations"]))))
+    return found
+
+
+def need_truth(file, expected):
+    seen = by_function(file)
+    for function, (bytes_, blocks) in expected.items():
+        if function != UNMAPPED:
+            hw.need(seen.get(function, ())[:2] == (bytes_, blocks), f"{function}: {seen.get(function)}, not {bytes_} {blocks}: {seen}")
+    wrong = [name for name, row in seen.items() if name and name.startswith("site_") and row[1] and name not in expected]
+    hw.need(not wrong, f"what is not there: {wrong}")
+
+
+def watched_truth(program, folder):
+    file = folder / "all.hpw"
+    with running(program) as target, recording(target.pid, file, "--all") as command:
+        tell(target)
+        expected = expectations(answer(target, "done"))
+        finish(command)
+    need_truth(file, expected)
+    return file, expected
+
+
+@TESTS.test
+def truth(folder):
+    """Live blocks, calls and stacks are those of the program, in each way to allocate"""
+    file, expected = watched_truth(WATCHED, folder)
+    report = hw.report(file, "--view", "sites", "--limit", "1000")
+    about = report["recording"]
+    hw.need(about["watched"] and about["mode"] == "exact" and about["complete"] and about["detached"], f"{about}")
+    hw.need(about["attached_ns"] > 0 and about["lost_events"] == 0 and about["repairs"] == 0, f"{about}")
+    calls = {name: row[2] for name, row in by_function(file).items()}
+    hw.need(calls["site_temporary"] == 1000 and calls["site_malloc"] == 10, f"{calls}")
+    hw.need(calls["site_realloc"] == 2, f"a realloc is another allocation: {calls}")  # of 77, and to 7,777
+    totals = report["totals"]
+    hw.need(totals["live_blocks_at_end"] == totals["allocations"] - totals["frees"], f"{totals}")
+    hw.need(totals["failed"] == 1, f"the realloc that fails: {totals}")
+    hw.need(totals["live_bytes_at_end"] >= sum(row[0] for name, row in expected.items() if name != UNMAPPED), f"{totals}")
+
+
+@TESTS.test
+def static(folder):
+    """A static program is recorded, too, which nothing else can"""
+    watched_truth(WATCHED_STATIC, folder)
+
+
+@TESTS.test
+def says_so(folder):
+    """The report says that the kernel saw it, and what is not known"""
+    file, _ = watched_truth(WATCHED, folder)
+    text = hw.ask("report", file)
+    for words in ("seen by probes in the kernel", "blocks allocated before are not in this recording"):
+        hw.need(words in text, text)
+    errors = hw.ask("report", file, "--view", "errors")
+    hw.need("Errors are not known" in errors, errors)
+
+
+@TESTS.test
+def views(folder):
+    """Views of stacks, times and leaks, comparisons and exports work on it"""
+    file, _ = watched_truth(WATCHED, folder)
+    for words in (("report", file, "--view", "timeline"), ("report", file, "--at", "peak"), ("flame", file, "-o", folder / "x.svg"),
+                  ("export", file, "--format", "pprof", "-o", folder / "x.pb.gz"), ("tree", file), ("report", file, "--view", "growth")):
+        ended = hw.heapwise(*words)
+        hw.need(ended.status == 0, f"{words}: {ended}")
+
+
+@TESTS.test
+def start_to_end(folder):
+    """A command is recorded from its first allocation to its end, with its exit status and names of its own files"""
+    file = folder / "c.hpw"
+    ended = hw.heapwise("watch", "-c", f"{CASES} malloc", "--all", "-o", file)
+    skip_if_refused(ended.errors)
+    hw.need(ended.status == 0 and "heapwise report" in ended.errors, f"{ended}")
+    report = hw.report(file)
+    hw.need("attached_ns" not in report["recording"] and report["recording"]["lost_events"] == 0, f"{report['recording']}")
+    hw.need(report["target"]["exit"]["code"] == 0, f"{report['target']}")
+    seen = by_function(file)
+    hw.need(seen["allocate"] == (30000, 1, 1), f"{seen}")
+
+
+@TESTS.test
+def as_run(folder):
+    """Of a command that `run` records too both have the same calls"""
+    watched, run = folder / "watched.hpw", folder / "run.hpw"
+    ended = hw.heapwise("watch", "-c", f"{CASES} calloc", "--all", "-q", "-o", watched)
+    skip_if_refused(ended.errors)
+    hw.need(ended.status == 0 and not ended.errors, f"{ended}")
+    hw.need(hw.record([CASES, "calloc"], run).status == 0, "run")
+    totals = [{key: hw.report(file)["totals"][key] for key in ("allocations", "frees", "live_blocks_at_end", "live_bytes_at_end")} for file in (watched, run)]
+    hw.need(totals[0] == totals[1], f"{totals}")
+
+
+@TESTS.test
+def loop(folder):
+    """80,000 allocations that come at once are all there, with the peak and the temporary ones"""
+    file = folder / "loop.hpw"
+    with running(LOOP, "3") as target, recording(target.pid, file, "--all") as command:
+        tell(target)
+        answer(target, "done")
+        finish(command)
+    report = hw.report(file)
+    hw.need(report["recording"]["lost_events"] == 0, f"{report['recording']}")
+    rows = by_function(file)["allocate_both"]
+    hw.need(rows == (KEPT_BYTES, KEPT_BLOCKS, KEPT_BLOCKS + THROWAWAY), f"{rows}")
+    totals = report["totals"]
+    hw.need(KEPT_BYTES <= totals["peak_bytes"] <= KEPT_BYTES + 1003 + 4096, f"{totals}")
+
+
+@TESTS.test
+def samples(folder):
+    """A sample is an estimate near the truth, and says so"""
+    file = folder / "sample.hpw"
+    with running(LOOP, "3") as target, recording(target.pid, file, "--sample-bytes", "16K") as command:
+        tell(target)
+        answer(target, "done")
+        finish(command)
+    report = hw.report(file)
+    about = report["recording"]
+    hw.need(about["mode"] == "sample" and about["sample_bytes"] == 16384 and about["watched"], f"{about}")
+    live, blocks, calls = by_function(file)["allocate_both"]
+    hw.need(abs(live / KEPT_BYTES - 1) < 0.2 and abs(blocks / KEPT_BLOCKS - 1) < 0.2, f"{live} {blocks}")
+    hw.need(abs(calls / (KEPT_BLOCKS + THROWAWAY) - 1) < 0.2, f"{calls}")
+
+
+@TESTS.test
+def two(folder):
+    """Two recordings are compared"""
+    files = folder / "a.hpw", folder / "b.hpw"
+    for file, target in zip(files, ((CASES, "malloc"), (CASES, "calloc"))):
+        ended = hw.heapwise("watch", "-c", " ".join(map(str, target)), "--all", "-q", "-o", file)
+        skip_if_refused(ended.errors)
+        hw.need(ended.status == 0, f"{ended}")
+    ended = hw.heapwise("diff", *files, "--json")
+    hw.need(ended.status in (0, 1), f"{ended}")
+    hw.need(json.loads(ended.text)["schema"].startswith("heapwise.diff"), ended.text[:200])
+
+
+@TESTS.test
+def killed(folder):
+    """If the command is killed the process goes on, and the file has what came until shortly before"""
+    file = folder / "killed.hpw"
+    with running(LOOP, "3") as target, recording(target.pid, file, "--all") as command:
+        tell(target)
+        answer(target, "done")
+        hw.wait_until(lambda: by_function(file).get("allocate_both", (0, 0, 0))[1] == KEPT_BLOCKS, "all blocks in the file")
+        command.kill()
+        command.wait()
+        tell(target)
+        hw.need(target.wait(hw.TIMEOUT) == 0, "the process does not go on")
+    about = hw.report(file)["recording"]
+    hw.need(not about["complete"] and about["watched"], f"{about}")
+    hw.need(by_function(file)["allocate_both"] == (KEPT_BYTES, KEPT_BLOCKS, KEPT_BLOCKS + THROWAWAY), f"{by_function(file)}")
+
+
+@TESTS.test
+def lost(folder):
+    """Calls that come while the command can't take them are counted as lost, and nothing is called exact"""
+    file = folder / "lost.hpw"
+    script = "import sys\nprint('ready', flush=True)\ninput()\nfor i in range(400000): bytes(700)\nprint('done', flush=True)\ninput()"
+    with running("/usr/bin/env", "PYTHONMALLOC=malloc", sys.executable, "-c", script) as target, recording(target.pid, file, "--all") as command:
+        command.send_signal(signal.SIGSTOP)
+        tell(target)
+        answer(target, "done")
+        command.send_signal(signal.SIGCONT)
+        said = finish(command)
+    hw.need("LOST" in said, said)
+    about = hw.report(file)["recording"]
+    hw.need(about["lost_events"] > 0 and about["lost"]["ring"] == about["lost_events"], f"{about}")
+    text = hw.ask("report", file)
+    hw.need("because the ring of events from the kernel was full" in text, text)
+
+
+@TESTS.test
+def for_a_time(folder):
+    """--for ends the recording, and the process goes on"""
+    file = folder / "for.hpw"
+    with running(WATCHED) as target, recording(target.pid, file, "--all", "--for", "200ms") as command:
+        finish(command, None)
+        hw.need(target.poll() is None, "the process has ended")
+    hw.need(hw.report(file)["recording"]["detached"], "it is not said that it went on")
+
+
+@TESTS.test
+def executes(folder):
+    """A process that becomes another program: the recording ends there"""
+    file = folder / "exec.hpw"
+    script = f"echo ready; read line; exec {WATCHED}"
+    with running("/bin/sh", "-c", script) as target, recording(target.pid, file, "--all") as command:
+        tell(target)
+        answer(target, "ready")
+        said = finish(command, None)
+    report = hw.report(file)
+    hw.need(report["target"]["exit"]["exec"], f"{report['target']} {said}")
+
+
+@TESTS.test
+def wrong_uses(folder):
+    """-o takes an age or a file; what only has a meaning for what is printed can't go with a file"""
+    file = folder / "x.hpw"
+    for words, reason in (((1, "-o", file, "--json"), "can't go with it"), ((1, "-o", file, "-z", "10"), "can't go with it"),
+                          ((1, "5", "-o", file), "INTERVAL"), ((1, "--for", "1s"), "-o FILE is missing"),
+                          ((1, "-o", file, "-o", "500"), "-o OLDER"), ((1, "-o", file, "--for", "x"), "expected a time")):
+        ended = hw.heapwise("watch", *map(str, words))
+        hw.need(ended.status == 2 and reason in ended.errors and not file.exists(), f"{words}: {ended}")
+    file.write_text("mine")
+    with running(WATCHED) as target:
+        ended = hw.heapwise("watch", str(target.pid), "-o", file, "--for", "100ms")
+        skip_if_refused(ended.errors)
+        hw.need(ended.status == 4 and "already exists" in ended.errors and file.read_text() == "mine", f"{ended}")
+        ended = hw.heapwise("watch", str(target.pid), "-o", file, "-f", "--for", "100ms")
+        hw.need(ended.status == 0, f"{ended}")
+    hw.report(file)
+
+
+if __name__ == "__main__":
+    TESTS.main()
