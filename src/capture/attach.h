@@ -31,6 +31,7 @@ struct attach_outlook {
 	unsigned threads;
 	bool own_operators; /* operators new and delete are the allocator's */
 	bool is_filtered; /* it is under seccomp filters: they are looked at when it is attached */
+	bool is_recorded; /* it is refused since it is recorded or attached already */
 	struct attach_kept kept;
 	enum hpw_older older; /* why what is there now would not be listed; UNKNOWN: it would be */
 	uint64_t copy_ns; /* about how long the process would stand still for that; 0: not known */

@@ -52,6 +52,7 @@ struct watch_options {
 	uint64_t min_size, max_size; /* blocks outside are not followed; max_size 0: no limit */
 	const char *object; /* only functions of this file (its name, with or without lib and
 			       .so); NULL: of every file that defines malloc or mmap */
+	bool is_dry;        /* only find what would be probed, and whether the kernel allows it */
 	/* Or NULL: called for each allocation and free, by watch_poll(). */
 	void (*on_event)(void *context, const struct watch_news *news);
 	/* Or NULL: called for each call, by watch_poll() and watch_take(); mappings are left out.

@@ -42,6 +42,9 @@ pid_t process_first_live_thread(pid_t pid);
 struct error *process_read(
 	pid_t pid, const char *name, size_t max, char **ret, size_t *ret_len) must_check_;
 
+/* Returns what traces a process (ptrace); 0: nothing, or it is not known. */
+pid_t process_tracer(pid_t pid);
+
 /* Returns the parent of a process, which may be the one that adopted it; 0 if unknown. */
 pid_t process_parent(pid_t pid);
 

@@ -120,6 +120,7 @@ struct error *attach_examine(const struct attach_options *options, struct attach
 	struct attach_plan plan;
 	*ret = (struct attach_outlook){.allocator = NULL};
 	struct error *error = attach_plan_make(options->pid, &plan);
+	ret->is_recorded = plan.is_recorded;
 	if (!error)
 		error = describe_plan(&plan, ret);
 	if (!error)

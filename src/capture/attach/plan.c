@@ -105,14 +105,15 @@ static bool has_map(const struct attach_plan *plan, const char *name)
 }
 
 /* An image alone is one of an earlier time. */
-static struct error *check_maps(const struct attach_plan *plan)
+static struct error *check_maps(struct attach_plan *plan)
 {
 	int pid = (int)plan->pid;
 	bool has_rings = has_map(plan, SHARED_MEMORY_PREFIX);
+	plan->is_recorded = has_rings || has_map(plan, "/libheapwise-");
 	if (has_rings && has_map(plan, "/memfd:" HW_ATTACH_NAME))
 		return error_create(ERROR_ENVIRONMENT,
 			"process %d is attached already; `heapwise detach %d` ends that", pid, pid);
-	if (has_rings || has_map(plan, "/libheapwise-"))
+	if (plan->is_recorded)
 		return error_create(ERROR_ENVIRONMENT,
 			"process %d is recorded already, since it was started; see `heapwise ctl "
 			"%d "

@@ -32,6 +32,7 @@ struct attach_plan {
 	struct attach_address_vec changed; /* their dynamic sections */
 	bool is_filtered; /* threads are under seccomp filters, which are read when they are stopped
 			   */
+	bool is_recorded; /* it is refused since it is recorded or attached already */
 	bool has_lazy;    /* some slots are not bound yet */
 	bool samples;     /* not every event is to be recorded */
 	unsigned threads;

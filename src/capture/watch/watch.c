@@ -148,8 +148,10 @@ static struct error *probes_attach(struct watch *watch)
 		if (file->is_attached || !file->places.len || !file_is_meant(watch, file))
 			continue;
 		file->is_attached = true;
-		struct error *error = watch_kernel_attach(
-			&watch->kernel, path, watch->options.pid, &file->places);
+		struct error *error = watch->options.is_dry
+					      ? NULL
+					      : watch_kernel_attach(&watch->kernel, path,
+							watch->options.pid, &file->places);
 		if (error)
 			return error;
 		watch->functions += file->places.len;

@@ -8,12 +8,14 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/attach.h"
+#include "cli/attach/attach_route.h"
 #include "cli/heap/older_blocks.h"
 #include "cli/options/options.h"
 #include "cli/options/recording_options.h"
 #include "cli/setup/recording_end.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
+#include "process/proc_info.h"
 #include "query/moments.h"
 
 /* All threads are to have stopped by then. */
@@ -25,7 +27,8 @@ enum {
 	OPT_ATTACH_SEED,
 	OPT_ATTACH_DRY_RUN,
 	OPT_ATTACH_PAUSE,
-	OPT_ATTACH_BEFORE
+	OPT_ATTACH_BEFORE,
+	OPT_ATTACH_ROUTE
 };
 
 static const struct option_spec option_specs[] = {
@@ -50,11 +53,18 @@ static const struct option_spec option_specs[] = {
 	{OPT_ATTACH_BEFORE, "before", "HOW",
 		"what was allocated before: auto (default): list it, from a copy of the process, "
 		"if that takes no longer than --pause; snapshot: however long; none"},
+	{OPT_ATTACH_ROUTE, "route", "HOW",
+		"auto (default): inject, or ebpf if that is refused; inject: change its "
+		"references; "
+		"ebpf: probes in the kernel, as 'heapwise watch'; procfs: no recording, its "
+		"mappings as 'heapwise maps' shows them"},
 	{0}};
 
 struct attach_request {
 	struct launch_options launch;
 	struct attach_options attach;
+	enum attach_route route;
+	const char *for_time; /* as it was written */
 	bool quiet, dry_run;
 };
 
@@ -97,6 +107,15 @@ static bool take_before(const struct options *options, const char *text, enum at
 	return false;
 }
 
+static bool take_route(const struct options *options, const char *text, enum attach_route *ret)
+{
+	if (attach_route_parse(text, ret))
+		return true;
+	return take_or_refuse(options,
+		error_create(ERROR_USAGE,
+			"invalid --route '%s': expected auto, inject, ebpf or procfs", text));
+}
+
 static bool take_option(const struct options *options, int id, void *ctx)
 {
 	struct attach_request *request = ctx;
@@ -112,6 +131,7 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		request->quiet = true;
 		return true;
 	case OPT_ATTACH_FOR:
+		request->for_time = argument;
 		return take_time(options, "for", argument, &request->attach.for_ns);
 	case OPT_ATTACH_MODE:
 		return take_or_refuse(
@@ -126,6 +146,8 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		return take_time(options, "pause", argument, &request->attach.budget_ns);
 	case OPT_ATTACH_BEFORE:
 		return take_before(options, argument, &request->attach.before);
+	case OPT_ATTACH_ROUTE:
+		return take_route(options, argument, &request->route);
 	default:
 		return options_untaken(options, id);
 	}
@@ -203,6 +225,20 @@ static void describe_start(void *context, const struct attach_start *start)
 		message("^C, or 'heapwise detach %d', lets it go", (int)request->attach.pid);
 }
 
+static struct attach_route_request route_request(const struct attach_request *request)
+{
+	return (struct attach_route_request){
+		.attach = &request->attach, .quiet = request->quiet, .for_time = request->for_time};
+}
+
+/* Whether another route is to be tried if a process can't be attached. */
+static bool may_probe(const struct attach_request *request, const struct attach_outlook *outlook)
+{
+	const struct attach_route_request route = route_request(request);
+	return request->route == ATTACH_ROUTE_AUTO && !outlook->is_recorded &&
+	       !attach_route_lacks(&route);
+}
+
 /* The answer to --dry-run. */
 static int show_outlook(const struct attach_request *request)
 {
@@ -211,16 +247,19 @@ static int show_outlook(const struct attach_request *request)
 	text_init(&text);
 	struct error *error = attach_examine(&request->attach, &outlook);
 	if (error) {
+		const struct attach_route_request route = route_request(request);
+		bool probes = may_probe(request, &outlook);
 		attach_outlook_deinit(&outlook);
-		return message_error(error);
+		return probes ? attach_route_probe_outlook(&route, error) : message_error(error);
 	}
 	text_printf(&text, "process        %d, ", (int)request->attach.pid);
 	text_add_counted(&text, outlook.threads, "thread", "threads");
 	text_add(&text, "\nallocator      ");
 	text_add_shown(&text, outlook.allocator, SIZE_MAX);
 	text_add(&text, outlook.own_operators ? " (operators new and delete too)" : "");
-	text_add(&text, "\nroute          its references to the allocator's functions are changed\n"
-			"references     ");
+	text_add(&text,
+		"\nroute          inject: its references to the allocator's functions are changed\n"
+		"references     ");
 	text_add_counted(&text, outlook.slots, "word", "words");
 	text_add(&text, " in ");
 	text_add_counted(&text, outlook.objects, "object", "objects");
@@ -254,6 +293,71 @@ static int show_outlook(const struct attach_request *request)
 	return output_text(&text);
 }
 
+/* Records it by its references. */
+static int run_inject(struct attach_request *request, bool may_go_on)
+{
+	const struct attach_route_request route = route_request(request);
+	struct launch_result result;
+	size_t later = 0;
+	request->attach.ret_later = &later;
+	struct error *error = attach_and_wait(&request->attach, &result);
+	if (error && may_go_on)
+		return attach_route_probe(&route, error);
+	if (error)
+		return message_error(error);
+	const struct collector_recording *first =
+		recording_describe_end(&result, &request->launch.dumps, request->quiet);
+	if (later && !request->quiet)
+		message("%zu %s loaded meanwhile: what %s called in about the first 0.02 s is not "
+			"recorded",
+			later, later == 1 ? "library was" : "libraries were",
+			later == 1 ? "it" : "they");
+	int code = first && !first->totals.write_error ? 0 : ERROR_ENVIRONMENT;
+	launch_result_deinit(&result);
+	return code;
+}
+
+/* By the first route that is possible. What only shows when it is attached is whether filters let
+ * all calls pass, and whether ptrace is allowed. */
+static int run_auto(struct attach_request *request)
+{
+	const struct attach_route_request route = route_request(request);
+	struct attach_outlook outlook;
+	struct error *error = attach_examine(&request->attach, &outlook);
+	bool probes = may_probe(request, &outlook);
+	bool may_be_refused = outlook.is_filtered || process_tracer(request->attach.pid);
+	attach_outlook_deinit(&outlook);
+	if (error)
+		return probes ? attach_route_probe(&route, error) : message_error(error);
+	return run_inject(request, probes && may_be_refused);
+}
+
+/* Returns the exit status. */
+static int run_route(struct attach_request *request, const struct options *options)
+{
+	const struct attach_route_request route = route_request(request);
+	const char *lacks = attach_route_lacks(&route);
+	switch (request->route) {
+	case ATTACH_ROUTE_INJECT:
+		return request->dry_run ? show_outlook(request) : run_inject(request, false);
+	case ATTACH_ROUTE_EBPF:
+		if (lacks)
+			return options_wrong(
+				options->command, "--route=ebpf can't go with %s", lacks);
+		return request->dry_run ? attach_route_probe_outlook(&route, NULL)
+					: attach_route_probe(&route, NULL);
+	case ATTACH_ROUTE_GROWTH:
+	case ATTACH_ROUTE_PROCFS:
+		if (request->launch.file || request->dry_run)
+			return options_wrong(options->command,
+				"this route makes no recording and changes nothing: -o and "
+				"--dry-run can't go with it");
+		return attach_route_hand_over(&route, request->route);
+	default:
+		return request->dry_run ? show_outlook(request) : run_auto(request);
+	}
+}
+
 static int cmd_attach(const struct command *command, int argc, char **argv)
 {
 	struct attach_request request = {
@@ -269,24 +373,7 @@ static int cmd_attach(const struct command *command, int argc, char **argv)
 		return code;
 	if (!options_one_pid(&options, &request.attach.pid))
 		return ERROR_USAGE;
-	if (request.dry_run)
-		return show_outlook(&request);
-	struct launch_result result;
-	size_t later = 0;
-	request.attach.ret_later = &later;
-	struct error *error = attach_and_wait(&request.attach, &result);
-	if (error)
-		return message_error(error);
-	const struct collector_recording *first =
-		recording_describe_end(&result, &request.launch.dumps, request.quiet);
-	if (later && !request.quiet)
-		message("%zu %s loaded meanwhile: what %s called in about the first 0.02 s is not "
-			"recorded",
-			later, later == 1 ? "library was" : "libraries were",
-			later == 1 ? "it" : "they");
-	code = first && !first->totals.write_error ? 0 : ERROR_ENVIRONMENT;
-	launch_result_deinit(&result);
-	return code;
+	return run_route(&request, &options);
 }
 
 const struct command command_attach = {
@@ -308,6 +395,9 @@ const struct command command_attach = {
 		"it counts as live from the beginning, has no stacks, and its frees are known. The "
 		"copy takes about\n"
 		"16 ms a GiB, in which the process stands still (--before, --dry-run).\n"
+		"\nWhere that is refused (a static program, one under seccomp), it is recorded by "
+		"probes in the kernel, if\n"
+		"that is allowed, as 'heapwise watch PID --all -o FILE' does (--route).\n"
 		"\n'heapwise ctl PID', 'dump PID', 'mark PID' and 'leaks PID' work as for a "
 		"process that was started\n"
 		"under 'run'. Children that it forks are not recorded.\n",

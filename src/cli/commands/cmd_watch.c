@@ -468,7 +468,10 @@ static int request_record(struct watch_request *request)
 		error = watch_spawn(words.data, &recording->pid);
 	if (request->command)
 		watch_words_deinit(&words);
-	return error ? message_error(error) : watch_record_run(&request->record);
+	if (error)
+		return message_error(error);
+	int code = watch_record_run(&request->record, &error);
+	return error ? message_error(error) : code;
 }
 
 /* Returns the exit status. */

@@ -44,6 +44,8 @@ static void start_say(const struct watch_record *record, struct watch_recording 
 	text_init(&text);
 	if (record->quiet)
 		return;
+	if (record->why)
+		message("route ebpf, since %s", record->why);
 	watch_probes(watch, &functions, &files);
 	text_printf(&text, "process %d is recorded to %s from now on: ", (int)record->recording.pid,
 		recording_short_name(watch_recording_file(recording)));
@@ -104,7 +106,7 @@ static int recording_end(
 	return code;
 }
 
-int watch_record_run(const struct watch_record *record)
+int watch_record_run(const struct watch_record *record, struct error **ret_refused)
 {
 	_cleanup_(watch_recording_cleanup) struct watch_recording *recording = NULL;
 	_cleanup_close_ int signals = -1;
@@ -118,8 +120,10 @@ int watch_record_run(const struct watch_record *record)
 		error = watch_release(record->recording.pid);
 	if (error && is_ours)
 		watch_spawn_drop(record->recording.pid);
-	if (error && !recording)
-		return message_error(error);
+	if (error && !recording) {
+		*ret_refused = error;
+		return error->code;
+	}
 	if (!error)
 		error = calls_record(record, recording, signals);
 	return recording_end(record, recording, error);

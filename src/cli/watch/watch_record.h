@@ -9,10 +9,12 @@ struct watch_record {
 	struct watch_recording_options recording;
 	uint64_t for_ns; /* it ends then; 0: when it is asked to */
 	bool quiet;
+	const char *why; /* said at the start: why not by another way; NULL: nothing */
 };
 
 /* Records until the process has ended, for_ns is over, or SIGINT, SIGTERM or SIGHUP comes. A
- * process that waits at its beginning is let go. Says what is done. Returns the exit status. */
-int watch_record_run(const struct watch_record *record);
+ * process that waits at its beginning is let go. Says what is done. Returns the exit status. An
+ * error before anything was done is not said, but in *ret_refused. */
+int watch_record_run(const struct watch_record *record, struct error **ret_refused);
 
 #endif

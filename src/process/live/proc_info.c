@@ -153,6 +153,17 @@ pid_t process_inner_pid(pid_t pid)
 	return inner > 0 ? inner : pid;
 }
 
+pid_t process_tracer(pid_t pid)
+{
+	static const char name[] = "\nTracerPid:";
+	_cleanup_free_ char *status = NULL;
+	size_t bytes;
+	struct error *error = process_read(pid, "status", 16384, &status, &bytes);
+	const char *line = error ? NULL : strstr(status, name);
+	error_destroy(error);
+	return line ? (pid_t)strtol(line + strlen(name), NULL, 10) : 0;
+}
+
 pid_t process_parent(pid_t pid)
 {
 	char text[512];

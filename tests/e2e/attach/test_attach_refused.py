@@ -54,14 +54,14 @@ int main(void) {
             if name == "strict":
                 hw.wait_until(lambda: "Seccomp:\t1" in Path(f"/proc/{target.pid}/status").read_text(), "it has restricted itself")
             for more in ((), ("--dry-run",)):
-                result = hw.heapwise("attach", str(target.pid), *more, "-o", folder / "x.hpw")
+                result = hw.heapwise("attach", "--route=inject", str(target.pid), *more, "-o", folder / "x.hpw")
                 hw.need(result.status in (3, 4) and reason in result.errors, f"{name}: {result}")
             target.ask("go")
             hw.need(target.told("ok") == 1, f"{name}: it was harmed")
     with running(folder) as target:
         tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p", str(target.pid)], stderr=subprocess.DEVNULL)
         hw.wait_until(lambda: f"TracerPid:\t{tracer.pid}" in Path(f"/proc/{target.pid}/status").read_text(), "it is traced")
-        result = hw.heapwise("attach", str(target.pid), "-o", folder / "x.hpw")
+        result = hw.heapwise("attach", "--route=inject", str(target.pid), "-o", folder / "x.hpw")
         tracer.send_signal(signal.SIGINT)
         tracer.wait()
         hw.need(result.status == 4 and "tracing it" in result.errors, f"{result}")
@@ -70,7 +70,7 @@ int main(void) {
         recorded = subprocess.Popen([hw.HEAPWISE, "run", "-q", "-o", f"{other}/r.hpw", TARGET], stdin=subprocess.PIPE,
                                     stdout=subprocess.PIPE, env=hw.clean_environment())
         pid = recorded.stdout.readline().split()[1].decode()
-        result = hw.heapwise("attach", pid)
+        result = hw.heapwise("attach", "--route=inject", pid)
         hw.need(result.status == 4 and "is recorded already" in result.errors, f"{result}")
         result = hw.heapwise("detach", pid)
         hw.need(result.status != 0, f"{result}")
@@ -78,7 +78,7 @@ int main(void) {
     hw.need(not (folder / "x.hpw").exists(), "there is a recording")
     for arguments, status in ((("99999999",), 3), (("x",), 2), ((), 2), (("1", "2"), 2), (("1", "--for", "soon"), 2),
                               (("1", "--mode", "sample:0"), 2), (("1", "--seed", "x"), 2)):
-        result = hw.heapwise("attach", *arguments)
+        result = hw.heapwise("attach", "--route=inject", *arguments)
         hw.need(result.status == status and result.errors, f"{arguments}: {result}")
 
 
@@ -137,10 +137,10 @@ def filtered(folder):
         with running(folder, kind, program=folder / "filtered") as target:
             target.tell("made")  # now it has its filter
             if os.geteuid() or status_line(os.getpid(), "Seccomp") != "0":
-                result = hw.heapwise("attach", str(target.pid), "-o", folder / "x.hpw")
+                result = hw.heapwise("attach", "--route=inject", str(target.pid), "-o", folder / "x.hpw")
                 hw.need(result.status == 4 and "CAP_SYS_ADMIN" in result.errors, f"{kind}: {result}")
             elif reason:
-                result = hw.heapwise("attach", str(target.pid), "--pause", "10s", "-f", "-o", folder / "x.hpw")
+                result = hw.heapwise("attach", "--route=inject", str(target.pid), "--pause", "10s", "-f", "-o", folder / "x.hpw")
                 hw.need(result.status == 4 and f"does not let {reason}" in result.errors, f"{kind}: {result}")
                 hw.need(IMAGE not in maps(target) and RINGS not in maps(target), "something was mapped")
             else:
@@ -186,7 +186,7 @@ int main(void) {
     hw.need(any("2 words of the program" in note for note in report["notes"]), f"{report['notes']}")
     hw.need_program("prlimit")
     with running(folder, before=("prlimit", "--as=300000000:")) as target:
-        result = hw.heapwise("attach", str(target.pid), "-o", folder / "y.hpw")
+        result = hw.heapwise("attach", "--route=inject", str(target.pid), "-o", folder / "y.hpw")
         hw.need(result.status == 4 and "ulimit -v" in result.errors and f"prlimit --pid {target.pid} --as=" in result.errors, f"{result}")
         raised = re.search(r"prlimit --pid \d+ --as=\d+:", result.errors)[0]
         subprocess.run(raised.split(), check=True)
@@ -215,7 +215,7 @@ int main(void) {{
 """)
         subprocess.run(["cc", "-O0", "-g", "-fPIE", "-pie", "-o", folder / "many", folder / "many.c"], check=True)
         with running(folder, program=folder / "many") as target:
-            result = hw.heapwise("attach", str(target.pid), "--dry-run")
+            result = hw.heapwise("attach", "--route=inject", str(target.pid), "--dry-run")
             hw.need(result.status == status, f"{count}: {result}")
             if status:
                 hw.need(re.search(r"has 90\d\d references .* more than the 8192 ", result.errors), f"{result}")
