@@ -152,6 +152,7 @@ const struct watch_losses *watch_losses_get(const struct watch *watch);
 /* A block that is live at the last watch_look(), if that was to keep them. */
 struct watch_live {
 	uint64_t address, size, time_ns;
+	double weight; /* the blocks that it stands for */
 	size_t stack;
 };
 DEFINE_VEC(watch_lives, struct watch_live)

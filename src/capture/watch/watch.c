@@ -546,7 +546,8 @@ static bool blocks_take(void *context, const void *keys, const void *values, siz
 		stack->live_samples++;
 		stack->live_blocks += weight;
 		stack->live_bytes += weight * (double)block->size;
-		const struct watch_live live = {*address, block->size, block->time_ns, number};
+		const struct watch_live live = {
+			*address, block->size, block->time_ns, weight, number};
 		if (watch->keeps_blocks && !watch_lives_push(&watch->lives, live))
 			return false;
 	}

@@ -35,6 +35,7 @@ enum {
 	OPT_WATCH_JSON,
 	OPT_WATCH_OUTPUT,
 	OPT_WATCH_FOR,
+	OPT_WATCH_VERIFY,
 };
 
 static const struct option_spec option_specs[] = {
@@ -59,6 +60,10 @@ static const struct option_spec option_specs[] = {
 	{'Z', "max-size", "BYTES", "follow only blocks of at most this size"},
 	{'a', "show-allocs", NULL, "show address and size of each outstanding block"},
 	{'C', "combined-only", NULL, "show sums of stacks only; all ages"},
+	{OPT_WATCH_VERIFY, "verify", NULL,
+		"search a copy of the process: which outstanding blocks are leaked, which are "
+		"still "
+		"referenced (it stands still for the copy)"},
 	{'t', "trace", NULL, "print each allocation and free as it happens"},
 	{'O', "obj", "FILE", "probe only the allocator in this file (\"c\": libc.so.6)"},
 	{OPT_WATCH_JSON, "json", NULL, "write JSON, schema heapwise.watch/1"}, SYMBOL_SPECS{0}};
@@ -71,6 +76,8 @@ struct watch_request {
 	const char *command;
 	bool all, traces, writes_json;
 	struct watch_record record; /* with a file: a recording is made */
+	bool verifies;
+	struct watch_verify verify; /* if so */
 	const char *shows; /* an option of what is printed, which a recording has no use for */
 	struct json *json; /* open while it is written */
 	int signals;       /* a descriptor of those that ask to end */
@@ -161,8 +168,8 @@ static void note_shows(int id, struct watch_request *request)
 	static const struct {
 		int id;
 		const char *name;
-	} shows[] = {{OPT_WATCH_JSON, "--json"}, {'s', "-s"}, {'T', "-T"}, {'z', "-z"}, {'Z', "-Z"},
-		{'a', "-a"}, {'C', "-C"}, {'t', "-t"}};
+	} shows[] = {{OPT_WATCH_JSON, "--json"}, {OPT_WATCH_VERIFY, "--verify"}, {'s', "-s"},
+		{'T', "-T"}, {'z', "-z"}, {'Z', "-Z"}, {'a', "-a"}, {'C', "-C"}, {'t', "-t"}};
 	for (size_t i = 0; i < ARRAY_SIZE(shows); i++) {
 		if (shows[i].id == id)
 			request->shows = shows[i].name;
@@ -202,6 +209,9 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		return true;
 	case 'C':
 		request->shown.combined = true;
+		return true;
+	case OPT_WATCH_VERIFY:
+		request->verifies = true;
 		return true;
 	case 't':
 		request->traces = true;
@@ -268,7 +278,10 @@ static struct error *interval_print(const struct watch *watch, struct watch_requ
 static struct error *interval_show(struct watch *watch, struct watch_request *request,
 	struct watch_before *before, bool *ret_over)
 {
-	struct error *error = watch_look(watch, request->shown.older_ms * 1000000u);
+	uint64_t older_ns = request->shown.older_ms * 1000000u;
+	struct error *error = request->verifies ? watch_verify_look(&request->verify, watch,
+							  (pid_t)request->pid, older_ns)
+						: watch_look(watch, older_ns);
 	if (error)
 		return error;
 	if (!request->json)
@@ -377,6 +390,10 @@ static struct error *process_watch(struct watch_request *request, bool is_ours)
 	struct error *error = watch_open(&request->watch, &watch);
 	if (!error && request->shown.shows_blocks)
 		watch_keep_blocks(watch);
+	if (!error && request->verifies) {
+		watch_verify_init(&request->verify, watch);
+		request->shown.verify = &request->verify;
+	}
 	if (!error)
 		error = start_say(request, watch);
 	if (!error && is_ours)
@@ -425,6 +442,9 @@ static int operands_take(
 		return options_wrong(command, "missing PID");
 	if (request->traces && request->writes_json)
 		return options_wrong(command, "-t and --json are two forms: expected one");
+	if (request->verifies && request->shown.combined)
+		return options_wrong(
+			command, "-C shows sums alone: --verify has blocks to judge without it");
 	if (request->pid && request->command)
 		return options_wrong(command, "-p and -c are two processes: expected one");
 	if (request->watch.max_size && request->watch.min_size > request->watch.max_size)
@@ -500,6 +520,7 @@ static int cmd_watch(const struct command *command, int argc, char **argv)
 	if (is_taken && code < 0)
 		code = request_run(&request);
 	watch_names_close(&request.names);
+	watch_verify_deinit(&request.verify);
 	return code;
 }
 
@@ -514,7 +535,7 @@ const struct command command_watch = {
 		 "printed, with what\n"
 		 "they grew by since the last time and since the start. heapwise writes nothing to "
 		 "the process and never\n"
-		 "stops it; the kernel has breakpoints in its code for as long as it is watched. "
+		 "stops it (but for --verify); the kernel has breakpoints in its code for as long as it is watched. "
 		 "What "
 		 "it had allocated\n"
 		 "before is not known.\n"

@@ -84,8 +84,36 @@ static struct error *frames_write(struct json *json, const struct watch *watch,
 	return error;
 }
 
+static void verdict_write(struct json *json, const struct watch_verdict *verdict)
+{
+	member_count(json, "leaked_bytes", verdict->leaked.bytes);
+	member_count(json, "leaked_blocks", verdict->leaked.blocks);
+	member_count(json, "referenced_bytes", verdict->referenced.bytes);
+	member_count(json, "referenced_blocks", verdict->referenced.blocks);
+	member_count(json, "unjudged_bytes", verdict->unjudged.bytes);
+	member_count(json, "unjudged_blocks", verdict->unjudged.blocks);
+}
+
+/* What verdicts rest on, and their sums. */
+static void verify_write(struct json *json, const struct watch_verify *verify)
+{
+	if (!verify)
+		return;
+	json_key(json, "verified");
+	json_object_begin(json);
+	member_string(json, "problem", verify->problem);
+	if (!verify->problem) {
+		member_string(json, "way", verify->is_copy ? "copy" : "stopped");
+		member_u64(json, "pause_ns", verify->pause_ns);
+		member_u64(json, "unread_bytes", verify->unread_bytes);
+		verdict_write(json, &verify->total);
+	}
+	json_object_end(json);
+}
+
 static struct error *stack_write(struct json *json, const struct watch *watch,
-	struct watch_names *names, const struct watch_before *before, const struct watch_rank *rank)
+	struct watch_names *names, const struct watch_shown *shown,
+	const struct watch_before *before, const struct watch_rank *rank)
 {
 	const struct watch_stack *stack = rank->stack;
 	json_object_begin(json);
@@ -105,6 +133,8 @@ static struct error *stack_write(struct json *json, const struct watch *watch,
 	member_count(json, "allocated_blocks", stack->all_blocks);
 	member_count(json, "freed_bytes", stack->freed_bytes);
 	member_count(json, "freed_blocks", stack->freed_blocks);
+	if (shown->verify && !shown->verify->problem)
+		verdict_write(json, &shown->verify->by_stack.data[rank->number]);
 	member_bool(json, "complete", !stack->is_incomplete);
 	struct error *error = frames_write(json, watch, names, stack);
 	json_object_end(json);
@@ -148,10 +178,11 @@ struct error *watch_json_add(struct json *json, const struct watch *watch,
 	member_count(json, "live_blocks", blocks);
 	member_u64(json, "stacks_with_blocks", ranks.len);
 	losses_write(json, watch_losses_get(watch));
+	verify_write(json, shown->verify);
 	json_key(json, "stacks");
 	json_array_begin(json);
 	for (size_t i = 0; i < min(ranks.len, (size_t)shown->top) && !error; i++)
-		error = stack_write(json, watch, names, before, &ranks.data[i]);
+		error = stack_write(json, watch, names, shown, before, &ranks.data[i]);
 	json_array_end(json);
 	json_object_end(json);
 	return error ? error : watch_before_note(before, watch, shown);

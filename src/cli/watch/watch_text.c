@@ -118,6 +118,48 @@ static void growth_add(struct text *text, double bytes, const char *since)
 		text_printf(text, ", %+lld bytes since %s", llround(bytes), since);
 }
 
+static void judged_add(
+	struct text *text, const struct watch_judged *sum, bool is_estimate, const char *what)
+{
+	const char *about = is_estimate ? "about " : "";
+	text_printf(text, "%s%lld bytes in %s%lld allocations %s", about, llround(sum->bytes),
+		about, llround(sum->blocks), what);
+}
+
+/* "… leaked, … referenced, … not judged". */
+static void verdict_add(struct text *text, const struct watch_verdict *verdict, bool is_estimate)
+{
+	judged_add(text, &verdict->leaked, is_estimate, "leaked, ");
+	judged_add(text, &verdict->referenced, is_estimate, "referenced, ");
+	judged_add(text, &verdict->unjudged, is_estimate, "not judged");
+}
+
+/* What the verdicts rest on. */
+static void verify_add(struct text *text, const struct watch_shown *shown)
+{
+	const struct watch_verify *verify = shown->verify;
+	if (!verify)
+		return;
+	if (verify->problem) {
+		text_add(text, "\t[not verified: ");
+		text_add_shown(text, verify->problem, SIZE_MAX);
+		text_add(text, "]\n");
+		return;
+	}
+	text_add(text, "\t[verified: ");
+	verdict_add(text, &verify->total, shown->is_sampled);
+	text_add(text, verify->is_copy ? "; the process was copied, and stood still for "
+				       : "; the process could not be copied, and stood still for ");
+	text_add_duration_ns(text, verify->pause_ns);
+	text_add(text, "]\n");
+	if (verify->unread_bytes) {
+		text_add(text, "\t[");
+		text_add_bytes(text, verify->unread_bytes);
+		text_add(text, " of its memory could not be read: what is referenced from there "
+			       "alone counts as leaked]\n");
+	}
+}
+
 static struct error *rank_add(struct text *text, const struct watch *watch,
 	struct watch_names *names, const struct watch_shown *shown,
 	const struct watch_before *before, const struct watch_rank *rank)
@@ -136,6 +178,11 @@ static struct error *rank_add(struct text *text, const struct watch *watch,
 		growth_add(text, rank->bytes - watch_before_bytes(&before->first, rank->number),
 			"the start");
 	text_add(text, "\n");
+	if (shown->verify && !shown->verify->problem) {
+		text_add(text, "\t  of these ");
+		verdict_add(text, &shown->verify->by_stack.data[rank->number], is_estimate);
+		text_add(text, "\n");
+	}
 	for (unsigned i = 0; i < stack->frame_count; i++) {
 		struct error *error = frame_add(text, watch, names, stack->frames[i]);
 		if (error)
@@ -209,6 +256,7 @@ struct error *watch_text_add(struct text *text, const struct watch *watch,
 		blocks_add(text, watch);
 	for (size_t i = 0; i < min(ranks.len, (size_t)shown->top) && !error; i++)
 		error = rank_add(text, watch, names, shown, before, &ranks.data[i]);
+	verify_add(text, shown);
 	watch_losses_add(text, watch);
 	return error ? error : watch_before_note(before, watch, shown);
 }

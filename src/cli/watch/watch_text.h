@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/watch/watch_names.h"
+#include "cli/watch/watch_verify.h"
 
 struct watch_shown {
 	uint64_t top;      /* stacks */
@@ -12,7 +13,8 @@ struct watch_shown {
 	bool shows_blocks; /* each block too (memleak -a) */
 	bool combined;     /* sums only: nothing by age (memleak -C) */
 	bool is_sampled;
-	uint64_t mean_bytes; /* of samples */
+	uint64_t mean_bytes;               /* of samples */
+	const struct watch_verify *verify; /* NULL: nothing was judged */
 };
 
 DEFINE_VEC(stack_bytes, double)
