@@ -78,13 +78,13 @@ static struct error *watching_begin(struct watch_recording *recording)
 static struct error *recorder_begin(struct watch_recording *recording, uint64_t began_ns)
 {
 	const struct watch_recording_options *options = &recording->options;
-	pid_t parent = process_parent(options->pid);
+	pid_t parent = process_parent(options->pid), inner = process_inner_pid(options->pid);
 	recording->older_head = (struct older_head){.state = OLDER_NONE,
 		.why = options->mode.kind == MODE_SAMPLE ? HPW_OLDER_SAMPLED : HPW_OLDER_WATCHED};
 	recording->older.head = &recording->older_head;
 	const struct recorder_start start = {.pid = options->pid,
-		.target_pid = options->pid,
-		.ppid = parent,
+		.target_pid = inner,
+		.ppid = inner == options->pid ? parent : 0, /* not to be seen from here */
 		.outer_ppid = parent,
 		.source = &recording->source.source,
 		.attached_ns = options->from_start ? 0 : age_ns(options->pid),

@@ -158,7 +158,7 @@ pid_t process_tracer(pid_t pid)
 	static const char name[] = "\nTracerPid:";
 	_cleanup_free_ char *status = NULL;
 	size_t bytes;
-	struct error *error = process_read(pid, "status", 16384, &status, &bytes);
+	struct error *error = process_read(pid, "status", STATUS_MAX, &status, &bytes);
 	const char *line = error ? NULL : strstr(status, name);
 	error_destroy(error);
 	return line ? (pid_t)strtol(line + strlen(name), NULL, 10) : 0;

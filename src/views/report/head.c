@@ -239,6 +239,7 @@ enum {
 	READ = 9,
 	FIRST_COUNT,
 	STRAY_FREES = 14,
+	MISMATCHED = 16,
 	WAITS = 22,
 	LAST_COUNT = 36,
 	RANGE,
@@ -295,7 +296,8 @@ static const struct column recording_columns[] = {
 		"counted again here"),
 	COUNT(inherited_frees,
 		"of blocks that a forked process had from its parent; they are in `frees` too"),
-	COUNT(mismatched_frees, "by a function that does not match; in `--view errors` too"),
+	[MISMATCHED] = COUNT(
+		mismatched_frees, "by a function that does not match; in `--view errors` too"),
 	COUNT(stacks_full, "events whose stack did not fit the table of stacks"),
 	COUNT(children_unrecorded,
 		"programs that it started, or went on as, and that have no recording"),
@@ -398,6 +400,9 @@ static void count_cell(const struct recording *recording, unsigned column, struc
 	if (!ret->number && (column == RESIDENT_PEAK || (is_count && !own && !counted)))
 		ret->state = CELL_UNKNOWN;
 	if (column == WAITS && recording->waits_unknown)
+		ret->state = CELL_UNKNOWN;
+	/* Probes do not see either. */
+	if (recording->watched && (column == STRAY_FREES || column == MISMATCHED))
 		ret->state = CELL_UNKNOWN;
 }
 

@@ -82,6 +82,7 @@ def truth(folder):
     about = report["recording"]
     hw.need(about["watched"] and about["mode"] == "exact" and about["complete"] and about["detached"], f"{about}")
     hw.need(about["attached_ns"] > 0 and about["lost_events"] == 0 and about["repairs"] == 0, f"{about}")
+    hw.need(about["mismatched_frees"] is None and about["unknown_frees"] is None, f"probes do not see these: {about}")
     calls = {name: row[2] for name, row in by_function(file).items()}
     hw.need(calls["site_temporary"] == 1000 and calls["site_malloc"] == 10, f"{calls}")
     hw.need(calls["site_realloc"] == 2, f"a realloc is another allocation: {calls}")  # of 77, and to 7,777
@@ -158,6 +159,25 @@ def loop(folder):
     hw.need(rows == (KEPT_BYTES, KEPT_BLOCKS, KEPT_BLOCKS + THROWAWAY), f"{rows}")
     totals = report["totals"]
     hw.need(KEPT_BYTES <= totals["peak_bytes"] <= KEPT_BYTES + 1003 + 4096, f"{totals}")
+
+
+@TESTS.test
+def threads(folder):
+    """Addresses that go from thread to thread at once, by reallocs too, also in vain, are all right"""
+    file = folder / "threads.hpw"
+    with running(hw.TARGETS / "watched_threads", "20000") as target, recording(target.pid, file, "--all") as command:
+        tell(target)
+        lines = answer(target, "done")
+        finish(command)
+    allocations, _, failed, live = (int(word) for word in next(line for line in lines if "truth" in line).split()[2:])
+    report = hw.report(file)
+    hw.need(report["recording"]["repairs"] == 0 and report["recording"]["lost_events"] == 0, f"{report['recording']}")
+    rows = by_function(file)
+    for name in ("allocate_dtv", "_dl_allocate_tls", "_dl_allocate_tls_storage", "calloc"):
+        rows.pop(name, None)  # libc's, for the threads
+    hw.need(sum(row[2] for row in rows.values()) == allocations, f"{allocations} allocations: {rows}")
+    hw.need(sum(row[1] for row in rows.values()) == live, f"{live} live blocks: {rows}")
+    hw.need(report["totals"]["failed"] == failed, f"{failed} failed: {report['totals']}")
 
 
 @TESTS.test
