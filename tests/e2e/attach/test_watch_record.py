@@ -210,6 +210,56 @@ def two(folder):
 
 
 @TESTS.test
+def gates(folder):
+    """Gates are decided where all is known, from the first allocation on; what probes do not see is undecided"""
+    file, attached = folder / "start.hpw", folder / "attached.hpw"
+    ended = hw.heapwise("watch", "-c", f"{CASES} malloc", "--all", "-q", "-o", file)
+    skip_if_refused(ended.errors)
+    with running(WATCHED) as target, recording(target.pid, attached, "--all") as command:
+        tell(target)
+        answer(target, "done")
+        finish(command)
+    for recorded, limit, status in ((file, ("--max-never-freed", "30000"), 0), (file, ("--max-never-freed", "29999"), 1),
+                                    (file, ("--max-errors", "0"), 3), (attached, ("--max-errors", "0"), 3),
+                                    (attached, ("--max-never-freed", "1G"), 3)):
+        ended = hw.heapwise("budget", recorded, *limit)
+        hw.need(ended.status == status, f"{recorded} {limit}: {ended}, not {status}")
+
+
+@TESTS.test
+def moments(folder):
+    """Sums of sites are the totals, at the end and at other moments, and from the events alone"""
+    file = folder / "moments.hpw"
+    with running(LOOP, "3", "8") as target, recording(target.pid, file, "--all") as command:
+        tell(target)
+        answer(target, "done")
+        finish(command)
+    for options in ((), ("--at", "peak"), ("--at", "end"), ("--from", "start", "--to", "peak")):
+        report = hw.report(file, "--view", "sites", "--limit", "100000", *options)
+        for key in ("allocations", "live_blocks", "live_bytes"):
+            total = report["totals"][key if key == "allocations" else f"{key}_at_end"]
+            hw.need(sum(row[key] for row in report["sites"]) == total, f"{options} {key}: {report['totals']}")
+    end = hw.report(file, "--view", "sites", "--at", "end")["totals"]
+    hw.need(end["live_bytes_at_end"] == hw.report(file)["totals"]["live_bytes_at_end"], f"{end}")
+
+
+@TESTS.test
+def ends(folder):
+    """A command that a signal kills: its end is known; one that was there before: that it is not"""
+    file = folder / "signal.hpw"
+    ended = hw.heapwise("watch", "-c", "/bin/sh -c 'kill -9 $$'", "--all", "-q", "-o", file)
+    skip_if_refused(ended.errors)
+    hw.need(hw.report(file)["target"]["exit"] == {"signal": 9}, f"{hw.report(file)['target']}")
+    with running(WATCHED) as target, recording(target.pid, file, "--all", "-f") as command:
+        tell(target)
+        answer(target, "done")
+        target.kill()
+        finish(command, None)
+    report = hw.report(file)
+    hw.need(not report["recording"].get("detached") and not report["target"]["exit"], f"{report['target']}")
+
+
+@TESTS.test
 def killed(folder):
     """If the command is killed the process goes on, and the file has what came until shortly before"""
     file = folder / "killed.hpw"
