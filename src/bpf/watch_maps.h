@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the programs in the kernel (watch.bpf.c) and the command share: keys and values of their
- * maps, and what the cookie of a probe says. Both sides are of one build.
+ * What the programs in the kernel (watch.bpf.c, growth.bpf.c) and the command share: keys and
+ * values of their maps, and what the cookie of a probe says. Both sides are of one build.
  */
 #ifndef BPF_WATCH_MAPS_H
 #define BPF_WATCH_MAPS_H
@@ -123,6 +123,21 @@ struct watch_config {
 	__u32 sampling, every;
 	__u32 emits_all; /* enum watch_emission */
 	__u32 has_session;
+	__u32 process; /* of `watch --growth`: its number in the first PID namespace; 0: the first
+			  that has a page fault */
+	__u32 reserved;
+};
+
+/* What a site of `watch --growth` did, in the place of its function. */
+enum growth_kind {
+	GROWTH_TOUCH,      /* touched pages, whose values are in the map of blocks */
+	GROWTH_TOUCH_CALL, /* some system call touched them, of which the stack is not known */
+	GROWTH_BRK,
+	GROWTH_MMAP,
+	GROWTH_MUNMAP,
+	GROWTH_MREMAP,
+	GROWTH_MADVISE, /* gave pages back: MADV_DONTNEED, MADV_FREE */
+	GROWTH_KINDS,
 };
 
 /* The distances that are drawn from: -ln of a number between 0 and 1, in 1 / 65536. */

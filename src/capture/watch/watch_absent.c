@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Of builds without clang or the headers of libbpf: nothing can be watched, and that is said. */
+#include "capture/growth.h"
 #include "capture/watch.h"
 
 struct error *watch_open(const struct watch_options *options, struct watch **ret)
@@ -113,4 +114,71 @@ void watch_probes(const struct watch *watch, size_t *ret_functions, size_t *ret_
 	(void)watch;
 	*ret_functions = 0;
 	*ret_files = 0;
+}
+
+struct error *growth_open(pid_t pid, struct growth **ret)
+{
+	(void)pid;
+	(void)ret;
+	return watch_open(NULL, NULL);
+}
+
+void growth_close(struct growth *growth)
+{
+	(void)growth;
+}
+
+/* Nobody has a growth to call these with. */
+struct error *growth_poll(struct growth *growth, bool *ret_ended)
+{
+	(void)growth;
+	*ret_ended = true;
+	return NULL;
+}
+
+int growth_fd(const struct growth *growth)
+{
+	(void)growth;
+	return -1;
+}
+
+struct error *growth_look(struct growth *growth)
+{
+	(void)growth;
+	return NULL;
+}
+
+static const struct growth_stacks no_growth_stacks;
+static const struct growth_sums no_growth_sums;
+static const struct growth_losses no_growth_losses;
+
+const struct growth_stacks *growth_stacks_get(const struct growth *growth)
+{
+	(void)growth;
+	return &no_growth_stacks;
+}
+
+const struct growth_sums *growth_sums_get(const struct growth *growth)
+{
+	(void)growth;
+	return &no_growth_sums;
+}
+
+const struct growth_losses *growth_losses_get(const struct growth *growth)
+{
+	(void)growth;
+	return &no_growth_losses;
+}
+
+const struct watch_modules *growth_modules_get(const struct growth *growth)
+{
+	(void)growth;
+	return &no_modules;
+}
+
+size_t growth_module_of(const struct growth *growth, uint64_t address)
+{
+	(void)growth;
+	(void)address;
+	return SIZE_MAX;
 }

@@ -2,9 +2,11 @@
 #include "capture/watch/watch_kernel.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 
 /* The compiled programs (tools/embed-file). */
 extern const char watch_object_data[], watch_object_end[];
+extern const char growth_object_data[], growth_object_end[];
 
 /* Of linux/bpf.h from 6.6 and 6.13 on, which need not be the headers that this is built with. */
 #define ATTACH_UPROBE_MULTI 48u
@@ -28,7 +31,7 @@ extern const char watch_object_data[], watch_object_end[];
 #define LOG_BYTES 65536u
 
 static const char *const map_names[WATCH_MAPS] = {"config", "table", "rows", "blocks", "sites",
-	"threads", "blank", "countdown", "logs", "weights", "counts", "events"};
+	"threads", "blank", "countdown", "logs", "weights", "counts", "events", "last_break"};
 
 static int bpf_call(int command, void *attr, unsigned bytes)
 {
@@ -106,6 +109,11 @@ static const char *log_last_line(char *log)
 	return line ? line + 1 : log;
 }
 
+static bool way_is_growth(enum watch_way way)
+{
+	return way == WATCH_WAY_FAULTS || way == WATCH_WAY_FAULTS_PLAIN;
+}
+
 static struct error *object_load(
 	struct watch_kernel *kernel, const struct watch_sizes *sizes, enum watch_way way, int *ret)
 {
@@ -114,13 +122,16 @@ static struct error *object_load(
 		return error_no_memory();
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "heapwise_watch",
 		.kernel_log_buf = log, .kernel_log_size = LOG_BYTES, .kernel_log_level = 0);
-	kernel->object = kernel->bpf.bpf_object__open_mem(
-		watch_object_data, (size_t)(watch_object_end - watch_object_data), &options);
+	const char *data = way_is_growth(way) ? growth_object_data : watch_object_data;
+	const char *end = way_is_growth(way) ? growth_object_end : watch_object_end;
+	kernel->object = kernel->bpf.bpf_object__open_mem(data, (size_t)(end - data), &options);
 	if (!kernel->object)
 		return error_errno(ERROR_ENVIRONMENT, errno, "libbpf can't read the programs");
 	struct error *error = sizes_set(kernel, sizes);
 	if (error)
 		return error;
+	program_choose(kernel, "growth_fault", way == WATCH_WAY_FAULTS, 0);
+	program_choose(kernel, "growth_fault_plain", way == WATCH_WAY_FAULTS_PLAIN, 0);
 	program_choose(kernel, "watch_session", way == WATCH_WAY_SESSION, ATTACH_UPROBE_SESSION);
 	program_choose(kernel, "watch_call", true, ATTACH_UPROBE_MULTI);
 	program_choose(kernel, "watch_return", way == WATCH_WAY_MULTI, ATTACH_UPROBE_MULTI);
@@ -143,6 +154,20 @@ static struct error *object_load_best(struct watch_kernel *kernel, const struct 
 		return error;
 	error_destroy(error);
 	kernel->way = WATCH_WAY_MULTI;
+	return object_load(kernel, sizes, kernel->way, &result);
+}
+
+/* A kernel without BTF refuses the first. */
+static struct error *object_load_growth(
+	struct watch_kernel *kernel, const struct watch_sizes *sizes)
+{
+	int result = 0;
+	kernel->way = WATCH_WAY_FAULTS;
+	struct error *error = object_load(kernel, sizes, kernel->way, &result);
+	if (!error || result == -EPERM)
+		return error;
+	error_destroy(error);
+	kernel->way = WATCH_WAY_FAULTS_PLAIN;
 	return object_load(kernel, sizes, kernel->way, &result);
 }
 
@@ -212,33 +237,61 @@ static struct error *maps_fill(struct watch_kernel *kernel, const struct watch_c
 	return error;
 }
 
+/* Gets what was loaded ready. */
+static struct error *object_ready(struct watch_kernel *kernel, const struct watch_config *config,
+	int (*on_event)(void *context, void *data, size_t bytes), void *context)
+{
+	for (unsigned i = 0; i < WATCH_MAPS; i++) {
+		struct bpf_map *map =
+			kernel->bpf.bpf_object__find_map_by_name(kernel->object, map_names[i]);
+		kernel->maps[i] = map ? kernel->bpf.bpf_map__fd(map) : -1;
+	}
+	kernel->session = program_get(kernel, "watch_session");
+	kernel->call = program_get(kernel, "watch_call");
+	kernel->back = program_get(kernel, "watch_return");
+	kernel->fault = program_get(
+		kernel, kernel->way == WATCH_WAY_FAULTS ? "growth_fault" : "growth_fault_plain");
+	kernel->leave = program_get(kernel, "growth_exit");
+	struct error *error = rows_map(kernel);
+	if (!error)
+		error = maps_fill(kernel, config);
+	if (error)
+		return error;
+	kernel->ring = kernel->bpf.ring_buffer__new(
+		kernel->maps[WATCH_MAP_EVENTS], on_event, context, NULL);
+	return kernel->ring ? NULL
+			    : error_errno(ERROR_ENVIRONMENT, errno, "can't map the ring of events");
+}
+
+static struct error *kernel_open(const struct watch_sizes *sizes, const struct watch_config *config,
+	struct error *(*load)(struct watch_kernel *kernel, const struct watch_sizes *sizes),
+	struct watch_kernel *ret)
+{
+	*ret = (struct watch_kernel){.session = -1,
+		.call = -1,
+		.back = -1,
+		.fault = -1,
+		.leave = -1,
+		.sizes = *sizes,
+		.config = *config};
+	struct error *error = bpf_library_load(&ret->bpf);
+	return error ? error : load(ret, sizes);
+}
+
 struct error *watch_kernel_open(const struct watch_sizes *sizes, const struct watch_config *config,
 	int (*on_event)(void *context, void *data, size_t bytes), void *context,
 	struct watch_kernel *ret)
 {
-	*ret = (struct watch_kernel){
-		.session = -1, .call = -1, .back = -1, .sizes = *sizes, .config = *config};
-	struct error *error = bpf_library_load(&ret->bpf);
-	if (!error)
-		error = object_load_best(ret, sizes);
-	if (error)
-		return error;
-	for (unsigned i = 0; i < WATCH_MAPS; i++) {
-		struct bpf_map *map =
-			ret->bpf.bpf_object__find_map_by_name(ret->object, map_names[i]);
-		ret->maps[i] = map ? ret->bpf.bpf_map__fd(map) : -1;
-	}
-	ret->session = program_get(ret, "watch_session");
-	ret->call = program_get(ret, "watch_call");
-	ret->back = program_get(ret, "watch_return");
-	error = rows_map(ret);
-	if (!error)
-		error = maps_fill(ret, config);
-	if (error)
-		return error;
-	ret->ring = ret->bpf.ring_buffer__new(ret->maps[WATCH_MAP_EVENTS], on_event, context, NULL);
-	return ret->ring ? NULL
-			 : error_errno(ERROR_ENVIRONMENT, errno, "can't map the ring of events");
+	struct error *error = kernel_open(sizes, config, object_load_best, ret);
+	return error ? error : object_ready(ret, config, on_event, context);
+}
+
+struct error *watch_kernel_open_growth(const struct watch_sizes *sizes,
+	const struct watch_config *config, int (*on_event)(void *context, void *data, size_t bytes),
+	void *context, struct watch_kernel *ret)
+{
+	struct error *error = kernel_open(sizes, config, object_load_growth, ret);
+	return error ? error : object_ready(ret, config, on_event, context);
 }
 
 void watch_kernel_detach(struct watch_kernel *kernel)
@@ -354,6 +407,67 @@ struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path,
 			kernel, path, pid, &batch, kernel->session, ATTACH_UPROBE_SESSION, 0);
 	return batch_attach(
 		kernel, path, pid, &batch, kernel->back, ATTACH_UPROBE_MULTI, UPROBE_MULTI_RETURN);
+}
+
+static struct error *link_keep(struct watch_kernel *kernel, int link)
+{
+	if (watch_links_push(&kernel->links, link))
+		return NULL;
+	close(link);
+	return error_no_memory();
+}
+
+/* Each fault that brought a page, the kernel's own ones in system calls too. */
+static int fault_event_open(pid_t thread)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.sample_period = 1,
+		.disabled = 1,
+		.inherit = 1,
+		.inherit_thread = 1};
+	return (int)syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+struct error *watch_kernel_follow_faults(struct watch_kernel *kernel, pid_t thread, bool *ret_gone)
+{
+	int event = fault_event_open(thread);
+	*ret_gone = event < 0 && errno == ESRCH;
+	if (*ret_gone)
+		return NULL;
+	if (event < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno,
+			"can't follow the page faults of thread %d%s", (int)thread,
+			errno == EMFILE ? ": it takes a descriptor for each thread (raise ulimit "
+					  "-n)"
+					: "");
+	if (ioctl(event, PERF_EVENT_IOC_SET_BPF, kernel->fault) ||
+		ioctl(event, PERF_EVENT_IOC_ENABLE, 0)) {
+		int err = errno;
+		close(event);
+		return error_errno(ERROR_ENVIRONMENT, err,
+			"can't run a program at page faults of thread %d", (int)thread);
+	}
+	return link_keep(kernel, event);
+}
+
+struct error *watch_kernel_follow_calls(struct watch_kernel *kernel, uint64_t program_break)
+{
+	static const char name[] = "sys_exit";
+	const uint32_t zero = 0;
+	union bpf_attr attr;
+	struct error *error = map_set(kernel, WATCH_MAP_BREAK, &zero, &program_break);
+	if (error)
+		return error;
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.name = (uintptr_t)name;
+	attr.raw_tracepoint.prog_fd = (uint32_t)kernel->leave;
+	int link = bpf_call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+	if (link < 0)
+		return error_errno(ERROR_ENVIRONMENT, errno,
+			"can't follow system calls (tracepoint %s)", name);
+	return link_keep(kernel, link);
 }
 
 /* Reading. */

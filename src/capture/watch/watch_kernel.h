@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The programs and maps of `watch` in the kernel (src/bpf/watch.bpf.c): loaded, set, attached to
- * functions, read. Everything there goes with the descriptors of this process: if it is killed, no
- * probe stays.
+ * The programs and maps of `watch` in the kernel (src/bpf/watch.bpf.c; of `watch --growth`:
+ * growth.bpf.c): loaded, set, attached, read. Everything there goes with the descriptors of this
+ * process: if it is killed, no probe stays.
  */
 #ifndef CAPTURE_WATCH_KERNEL_H
 #define CAPTURE_WATCH_KERNEL_H
@@ -30,13 +30,16 @@ enum watch_map {
 	WATCH_MAP_WEIGHTS,
 	WATCH_MAP_COUNTS,
 	WATCH_MAP_EVENTS,
+	WATCH_MAP_BREAK, /* of growth.bpf.c alone */
 	WATCH_MAPS,
 };
 
 /* How probes are attached: the best that the kernel has. */
 enum watch_way {
-	WATCH_WAY_SESSION, /* one probe for call and return (Linux 6.13) */
-	WATCH_WAY_MULTI,   /* two, many functions at once (6.6) */
+	WATCH_WAY_SESSION,      /* one probe for call and return (Linux 6.13) */
+	WATCH_WAY_MULTI,        /* two, many functions at once (6.6) */
+	WATCH_WAY_FAULTS,       /* no probes, but page faults and system calls */
+	WATCH_WAY_FAULTS_PLAIN, /* the same, of kernels without BTF */
 };
 
 struct watch_sizes {
@@ -53,6 +56,7 @@ struct watch_kernel {
 	enum watch_way way;
 	int maps[WATCH_MAPS];
 	int session, call, back; /* programs; -1: not loaded */
+	int fault, leave;        /* those of page faults and system calls */
 	struct watch_links links;
 	struct watch_row *rows; /* mapped: two tables of sizes.rows */
 	struct watch_sizes sizes;
@@ -69,6 +73,21 @@ struct error *watch_kernel_open(const struct watch_sizes *sizes, const struct wa
 	int (*on_event)(void *context, void *data, size_t bytes), void *context,
 	struct watch_kernel *ret) must_check_;
 void watch_kernel_close(struct watch_kernel *kernel);
+
+/* As watch_kernel_open(), for the programs of growth.bpf.c: the map of blocks is that of pages. */
+struct error *watch_kernel_open_growth(const struct watch_sizes *sizes,
+	const struct watch_config *config, int (*on_event)(void *context, void *data, size_t bytes),
+	void *context, struct watch_kernel *ret) must_check_;
+
+/* Follows the page faults of a thread, and of threads that it starts from now on. *ret_gone: there
+ * is no such thread, which is no error. */
+struct error *watch_kernel_follow_faults(
+	struct watch_kernel *kernel, pid_t thread, bool *ret_gone) must_check_;
+
+/* Follows system calls of the process that change its mappings. `program_break`: its break, 0 if
+ * that is not known. */
+struct error *watch_kernel_follow_calls(
+	struct watch_kernel *kernel, uint64_t program_break) must_check_;
 
 /* Puts other rows in force. They must fit: count at most sizes.rows. */
 struct error *watch_kernel_rows(

@@ -18,6 +18,7 @@
 #include "cli/options/symbol_options.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
+#include "cli/watch/growth_run.h"
 #include "cli/watch/watch_json.h"
 #include "cli/watch/watch_record.h"
 #include "cli/watch/watch_words.h"
@@ -36,12 +37,16 @@ enum {
 	OPT_WATCH_OUTPUT,
 	OPT_WATCH_FOR,
 	OPT_WATCH_VERIFY,
+	OPT_WATCH_GROWTH,
 };
 
 static const struct option_spec option_specs[] = {
 	{'p', "pid", "PID", "watch this process (as the operand PID does)"},
 	{'c', "command", "COMMAND",
 		"start COMMAND (words and quotes) and watch it from its first allocation"},
+	{OPT_WATCH_GROWTH, "growth", NULL,
+		"show which stacks touched the memory that is new, by page faults; allocations "
+		"cost nothing"},
 	{OPT_WATCH_ALL, "all", NULL, "follow all allocations; figures are exact"},
 	{OPT_WATCH_MEAN, "sample-bytes", "SIZE",
 		"sample once every SIZE allocated bytes on average (default: 512K)"},
@@ -81,6 +86,8 @@ struct watch_request {
 	const char *shows; /* an option of what is printed, which a recording has no use for */
 	struct json *json; /* open while it is written */
 	int signals;       /* a descriptor of those that ask to end */
+	bool growth;
+	bool has_block_option; /* one that is about allocations */
 	struct sink sink;
 };
 
@@ -180,7 +187,14 @@ static bool take_option(const struct options *options, int id, void *ctx)
 {
 	struct watch_request *request = ctx;
 	note_shows(id, request);
+	if (id == OPT_WATCH_ALL || id == OPT_WATCH_MEAN || id == OPT_WATCH_OUTPUT ||
+		id == OPT_WATCH_FOR || id == OPT_WATCH_VERIFY ||
+		(id < 256 && strchr("sozZaCtOfq", id)))
+		request->has_block_option = true;
 	switch (id) {
+	case OPT_WATCH_GROWTH:
+		request->growth = true;
+		return true;
 	case 'p':
 		return take_count(options, "pid", &request->pid);
 	case OPT_WATCH_JSON:
@@ -382,11 +396,27 @@ static void settings_complete(struct watch_request *request)
 	}
 }
 
+static struct error *growth_follow(struct watch_request *request, bool is_ours)
+{
+	const struct growth_request wanted = {.pid = (pid_t)request->pid,
+		.interval_s = request->interval_s,
+		.count = request->count,
+		.top = request->shown.top,
+		.writes_json = request->writes_json,
+		.is_spawned = is_ours,
+		.signals = request->signals,
+		.names = &request->names,
+		.sink = request->sink};
+	return growth_run(&wanted);
+}
+
 /* `is_ours`: the process waits to be released. */
 static struct error *process_watch(struct watch_request *request, bool is_ours)
 {
 	_cleanup_(watch_cleanup) struct watch *watch = NULL;
 	request->watch.pid = (pid_t)request->pid;
+	if (request->growth)
+		return growth_follow(request, is_ours);
 	struct error *error = watch_open(&request->watch, &watch);
 	if (!error && request->shown.shows_blocks)
 		watch_keep_blocks(watch);
@@ -445,6 +475,10 @@ static int operands_take(
 	if (request->verifies && request->shown.combined)
 		return options_wrong(
 			command, "-C shows sums alone: --verify has blocks to judge without it");
+	if (request->growth && request->has_block_option)
+		return options_wrong(command,
+			"--growth follows pages, and options of allocations mean nothing to it: "
+			"expected -p, -c, -T, --json");
 	if (request->pid && request->command)
 		return options_wrong(command, "-p and -c are two processes: expected one");
 	if (request->watch.max_size && request->watch.min_size > request->watch.max_size)
@@ -535,7 +569,8 @@ const struct command command_watch = {
 		 "printed, with what\n"
 		 "they grew by since the last time and since the start. heapwise writes nothing to "
 		 "the process and never\n"
-		 "stops it (but for --verify); the kernel has breakpoints in its code for as long as it is watched. "
+		 "stops it (but for --verify); the kernel has breakpoints in its code for as long "
+		 "as it is watched. "
 		 "What "
 		 "it had allocated\n"
 		 "before is not known.\n"

@@ -50,12 +50,12 @@ void watch_json_begin(
 	json_array_begin(json);
 }
 
-static void symbol_write(struct json *json, const struct watch *watch,
+static void symbol_write(struct json *json, const struct watch_modules *modules,
 	const struct watch_frame *frame, const struct symbol *symbol)
 {
 	json_object_begin(json);
 	if (frame->module != SIZE_MAX)
-		member_string(json, "module", watch_modules_get(watch)->data[frame->module].path);
+		member_string(json, "module", modules->data[frame->module].path);
 	member_u64(json, "address", frame->address);
 	if (symbol) {
 		member_string(json, "function", symbol->function);
@@ -68,6 +68,13 @@ static void symbol_write(struct json *json, const struct watch *watch,
 	json_object_end(json);
 }
 
+void watch_json_frame(
+	struct json *json, const struct watch_modules *modules, const struct watch_frame *frame)
+{
+	for (size_t i = 0; i < max(frame->count, (size_t)1); i++)
+		symbol_write(json, modules, frame, frame->count ? &frame->symbols[i] : NULL);
+}
+
 static struct error *frames_write(struct json *json, const struct watch *watch,
 	struct watch_names *names, const struct watch_stack *stack)
 {
@@ -77,8 +84,8 @@ static struct error *frames_write(struct json *json, const struct watch *watch,
 	for (unsigned i = 0; i < stack->frame_count && !error; i++) {
 		struct watch_frame frame;
 		error = watch_names_frame(names, watch, stack->frames[i], &frame);
-		for (size_t k = 0; k < max(frame.count, (size_t)1) && !error; k++)
-			symbol_write(json, watch, &frame, frame.count ? &frame.symbols[k] : NULL);
+		if (!error)
+			watch_json_frame(json, watch_modules_get(watch), &frame);
 	}
 	json_array_end(json);
 	return error;

@@ -15,6 +15,10 @@ struct error *watch_json_add(struct json *json, const struct watch *watch,
 	struct watch_names *names, const struct watch_shown *shown, struct watch_before *before,
 	uint64_t wall_seconds) must_check_;
 
+/* Writes the objects of a frame: one for each function, if some are inlined. */
+void watch_json_frame(
+	struct json *json, const struct watch_modules *modules, const struct watch_frame *frame);
+
 /* Ends the document. Returns false if it could not be written. */
 bool watch_json_end(struct json *json);
 

@@ -35,10 +35,16 @@ static struct error *modules_add(struct watch_names *names, const struct watch_m
 struct error *watch_names_frame(struct watch_names *names, const struct watch *watch,
 	uint64_t return_address, struct watch_frame *ret)
 {
-	const struct watch_modules *modules = watch_modules_get(watch);
+	return watch_names_find(names, watch_modules_get(watch),
+		watch_module_of(watch, return_address - 1), return_address, ret);
+}
+
+struct error *watch_names_find(struct watch_names *names, const struct watch_modules *modules,
+	size_t module, uint64_t return_address, struct watch_frame *ret)
+{
 	/* The call, not what comes after it: another line, or another function. */
 	uint64_t address = return_address - 1;
-	*ret = (struct watch_frame){.module = watch_module_of(watch, address), .address = address};
+	*ret = (struct watch_frame){.module = module, .address = address};
 	if (ret->module == SIZE_MAX)
 		return NULL;
 	struct error *error = modules_add(names, modules);

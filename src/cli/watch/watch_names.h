@@ -31,4 +31,8 @@ void watch_names_close(struct watch_names *names);
 struct error *watch_names_frame(struct watch_names *names, const struct watch *watch,
 	uint64_t return_address, struct watch_frame *ret) must_check_;
 
+/* The same in modules of others, of which the address is in one: `module`, or SIZE_MAX. */
+struct error *watch_names_find(struct watch_names *names, const struct watch_modules *modules,
+	size_t module, uint64_t return_address, struct watch_frame *ret) must_check_;
+
 #endif

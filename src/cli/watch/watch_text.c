@@ -72,31 +72,27 @@ struct error *watch_before_note(
 	return NULL;
 }
 
-static void place_add(struct text *text, const struct watch *watch, const struct watch_frame *frame)
+static void place_add(
+	struct text *text, const struct watch_modules *modules, const struct watch_frame *frame)
 {
 	if (frame->module == SIZE_MAX)
 		return;
-	const struct watch_module *module = &watch_modules_get(watch)->data[frame->module];
 	text_add(text, " [");
-	text_add_shown(text, path_last_part(module->path), SIZE_MAX);
+	text_add_shown(text, path_last_part(modules->data[frame->module].path), SIZE_MAX);
 	text_add(text, "]");
 }
 
-static struct error *frame_add(struct text *text, const struct watch *watch,
-	struct watch_names *names, uint64_t return_address)
+void watch_frame_add(
+	struct text *text, const struct watch_modules *modules, const struct watch_frame *frame)
 {
-	struct watch_frame frame;
-	struct error *error = watch_names_frame(names, watch, return_address, &frame);
-	if (error)
-		return error;
-	if (!frame.count || !frame.symbols[0].function) {
-		text_printf(text, "\t\t0x%016" PRIx64, frame.address);
-		place_add(text, watch, &frame);
+	if (!frame->count || !frame->symbols[0].function) {
+		text_printf(text, "\t\t0x%016" PRIx64, frame->address);
+		place_add(text, modules, frame);
 		text_add(text, "\n");
-		return NULL;
+		return;
 	}
-	for (size_t i = 0; i < frame.count; i++) {
-		const struct symbol *symbol = &frame.symbols[i];
+	for (size_t i = 0; i < frame->count; i++) {
+		const struct symbol *symbol = &frame->symbols[i];
 		text_add(text, "\t\t");
 		text_add_shown(text, symbol->function ? symbol->function : "?", SIZE_MAX);
 		if (symbol->file) {
@@ -106,10 +102,19 @@ static struct error *frame_add(struct text *text, const struct watch *watch,
 				text_printf(text, ":%u", symbol->line);
 		}
 		text_add(text, symbol->inlined ? " (inlined)" : "");
-		place_add(text, watch, &frame);
+		place_add(text, modules, frame);
 		text_add(text, "\n");
 	}
-	return NULL;
+}
+
+static struct error *frame_add(struct text *text, const struct watch *watch,
+	struct watch_names *names, uint64_t return_address)
+{
+	struct watch_frame frame;
+	struct error *error = watch_names_frame(names, watch, return_address, &frame);
+	if (!error)
+		watch_frame_add(text, watch_modules_get(watch), &frame);
+	return error;
 }
 
 static void growth_add(struct text *text, double bytes, const char *since)
