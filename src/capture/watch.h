@@ -45,8 +45,16 @@ struct watch_call {
 	uint64_t site; /* watch_stack_of(); of a free the block's; not of WATCH_CALL_RESIZE */
 };
 
+/* How functions are probed. */
+enum watch_probes {
+	WATCH_PROBES_AUTO,  /* as best the kernel can */
+	WATCH_PROBES_MULTI, /* many at once (Linux 6.6), by sessions if it has them */
+	WATCH_PROBES_PERF,  /* one event of perf each: takes CAP_SYS_ADMIN */
+};
+
 struct watch_options {
 	pid_t pid;
+	enum watch_probes probes;
 	uint64_t mean_bytes;         /* sample by bytes, this far apart on average; 0: no */
 	uint32_t every;              /* or one of so many allocations, by chance; 0 or 1: all */
 	uint64_t min_size, max_size; /* blocks outside are not followed; max_size 0: no limit */

@@ -221,7 +221,8 @@ static struct error *kernel_start(struct watch *watch, size_t rows)
 		.emits_all = options->on_call    ? WATCH_EMITS_CALLS
 			     : options->on_event ? WATCH_EMITS_NEWS
 						 : WATCH_EMITS_NONE};
-	return watch_kernel_open(&sizes, &config, event_take, watch, &watch->kernel);
+	return watch_kernel_open(
+		&sizes, &config, options->probes, event_take, watch, &watch->kernel);
 }
 
 static struct error *watch_start(struct watch *watch)
@@ -723,7 +724,14 @@ size_t watch_module_of(const struct watch *watch, uint64_t address)
 
 const char *watch_way_name(const struct watch *watch)
 {
-	return watch->kernel.way == WATCH_WAY_SESSION ? "uprobe sessions" : "uprobes, many at once";
+	switch (watch->kernel.way) {
+	case WATCH_WAY_SESSION:
+		return "uprobe sessions";
+	case WATCH_WAY_PERF:
+		return "uprobes of perf";
+	default:
+		return "uprobes, many at once";
+	}
 }
 
 void watch_probes(const struct watch *watch, size_t *ret_functions, size_t *ret_files)

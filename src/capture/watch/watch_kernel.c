@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "capture/watch/perf_probe.h"
 #include "capture/watch/watch_rights.h"
 
 /* The compiled programs (tools/embed-file). */
@@ -133,8 +134,9 @@ static struct error *object_load(
 	program_choose(kernel, "growth_fault", way == WATCH_WAY_FAULTS, 0);
 	program_choose(kernel, "growth_fault_plain", way == WATCH_WAY_FAULTS_PLAIN, 0);
 	program_choose(kernel, "watch_session", way == WATCH_WAY_SESSION, ATTACH_UPROBE_SESSION);
-	program_choose(kernel, "watch_call", true, ATTACH_UPROBE_MULTI);
-	program_choose(kernel, "watch_return", way == WATCH_WAY_MULTI, ATTACH_UPROBE_MULTI);
+	unsigned type = way == WATCH_WAY_PERF ? 0 : ATTACH_UPROBE_MULTI;
+	program_choose(kernel, "watch_call", true, type);
+	program_choose(kernel, "watch_return", way != WATCH_WAY_SESSION, type);
 	*ret = kernel->bpf.bpf_object__load(kernel->object);
 	if (!*ret)
 		return NULL;
@@ -144,17 +146,55 @@ static struct error *object_load(
 	return error;
 }
 
+/* The part of union bpf_attr for BPF_LINK_CREATE of such a type. */
+struct uprobe_multi_attr {
+	uint32_t program, target, attach_type, flags;
+	uint64_t path, offsets, reference_offsets, cookies;
+	uint32_t count, multi_flags, pid, reserved;
+};
+
+/* Before 6.6 programs of that kind may be loaded, but not attached: not even to a folder, which
+ * later kernels refuse otherwise. */
+static bool has_multi(struct watch_kernel *kernel)
+{
+	const uint64_t offset = 0;
+	struct uprobe_multi_attr attr = {.program = (uint32_t)program_get(kernel, "watch_call"),
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t) "/",
+		.offsets = (uintptr_t)&offset,
+		.count = 1};
+	int link = bpf_call(BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (link >= 0)
+		close(link);
+	return link >= 0 || errno != EINVAL;
+}
+
+static struct error *object_load_way(
+	struct watch_kernel *kernel, const struct watch_sizes *sizes, enum watch_way way, int *ret)
+{
+	kernel->way = way;
+	return object_load(kernel, sizes, way, ret);
+}
+
 /* A kernel without sessions says EINVAL. */
 static struct error *object_load_best(struct watch_kernel *kernel, const struct watch_sizes *sizes)
 {
 	int result = 0;
-	kernel->way = WATCH_WAY_SESSION;
-	struct error *error = object_load(kernel, sizes, kernel->way, &result);
+	if (kernel->probes == WATCH_PROBES_PERF)
+		return object_load_way(kernel, sizes, WATCH_WAY_PERF, &result);
+	struct error *error = object_load_way(kernel, sizes, WATCH_WAY_SESSION, &result);
 	if (!error || result != -EINVAL)
 		return error;
 	error_destroy(error);
-	kernel->way = WATCH_WAY_MULTI;
-	return object_load(kernel, sizes, kernel->way, &result);
+	error = object_load_way(kernel, sizes, WATCH_WAY_MULTI, &result);
+	if ((!error || result == -EINVAL) && kernel->probes == WATCH_PROBES_AUTO &&
+		(error || !has_multi(kernel))) {
+		error_destroy(error);
+		if (kernel->object)
+			kernel->bpf.bpf_object__close(steal_ptr(kernel->object));
+		error = object_load_way(kernel, sizes, WATCH_WAY_PERF, &result);
+	}
+	return error;
 }
 
 /* A kernel without BTF refuses the first. */
@@ -264,6 +304,7 @@ static struct error *object_ready(struct watch_kernel *kernel, const struct watc
 }
 
 static struct error *kernel_open(const struct watch_sizes *sizes, const struct watch_config *config,
+	enum watch_probes probes,
 	struct error *(*load)(struct watch_kernel *kernel, const struct watch_sizes *sizes),
 	struct watch_kernel *ret)
 {
@@ -272,6 +313,7 @@ static struct error *kernel_open(const struct watch_sizes *sizes, const struct w
 		.back = -1,
 		.fault = -1,
 		.leave = -1,
+		.probes = probes,
 		.sizes = *sizes,
 		.config = *config};
 	struct error *error = bpf_library_load(&ret->bpf);
@@ -279,10 +321,10 @@ static struct error *kernel_open(const struct watch_sizes *sizes, const struct w
 }
 
 struct error *watch_kernel_open(const struct watch_sizes *sizes, const struct watch_config *config,
-	int (*on_event)(void *context, void *data, size_t bytes), void *context,
-	struct watch_kernel *ret)
+	enum watch_probes probes, int (*on_event)(void *context, void *data, size_t bytes),
+	void *context, struct watch_kernel *ret)
 {
-	struct error *error = kernel_open(sizes, config, object_load_best, ret);
+	struct error *error = kernel_open(sizes, config, probes, object_load_best, ret);
 	return error ? error : object_ready(ret, config, on_event, context);
 }
 
@@ -290,7 +332,8 @@ struct error *watch_kernel_open_growth(const struct watch_sizes *sizes,
 	const struct watch_config *config, int (*on_event)(void *context, void *data, size_t bytes),
 	void *context, struct watch_kernel *ret)
 {
-	struct error *error = kernel_open(sizes, config, object_load_growth, ret);
+	struct error *error =
+		kernel_open(sizes, config, WATCH_PROBES_AUTO, object_load_growth, ret);
 	return error ? error : object_ready(ret, config, on_event, context);
 }
 
@@ -330,13 +373,6 @@ struct error *watch_kernel_rows(
 
 /* Attaching. */
 
-/* The part of union bpf_attr for BPF_LINK_CREATE of such a type. */
-struct uprobe_multi_attr {
-	uint32_t program, target, attach_type, flags;
-	uint64_t path, offsets, reference_offsets, cookies;
-	uint32_t count, multi_flags, pid, reserved;
-};
-
 struct probe_batch {
 	uint64_t *offsets, *cookies;
 	uint32_t count;
@@ -345,6 +381,28 @@ struct probe_batch {
 static bool has_return(enum watch_shape shape)
 {
 	return shape != WATCH_FREE && shape != WATCH_UNMAP && shape != WATCH_MODULES;
+}
+
+static struct error *link_keep(struct watch_kernel *kernel, int link)
+{
+	if (watch_links_push(&kernel->links, link))
+		return NULL;
+	close(link);
+	return error_no_memory();
+}
+
+static struct error *perf_batch_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
+	const struct probe_batch *batch, int program, bool is_return)
+{
+	struct error *error = NULL;
+	for (uint32_t i = 0; i < batch->count && !error; i++) {
+		const struct perf_probe probe = {path, pid, batch->offsets[i], is_return};
+		int link;
+		error = perf_probe_attach(&probe, program, batch->cookies[i], &link);
+		if (!error)
+			error = link_keep(kernel, link);
+	}
+	return error;
 }
 
 static struct error *batch_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
@@ -364,10 +422,7 @@ static struct error *batch_attach(struct watch_kernel *kernel, const char *path,
 	if (link < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't probe %u functions of %s",
 			batch->count, path);
-	if (watch_links_push(&kernel->links, link))
-		return NULL;
-	close(link);
-	return error_no_memory();
+	return link_keep(kernel, link);
 }
 
 /* `throwing`: those that throw, too. Only a session can leave some of their returns alone. */
@@ -387,6 +442,26 @@ static void batch_fill(struct probe_batch *batch, const struct watched_places *p
 	}
 }
 
+static struct error *calls_attach(
+	struct watch_kernel *kernel, const char *path, pid_t pid, const struct probe_batch *batch)
+{
+	if (kernel->way == WATCH_WAY_PERF)
+		return perf_batch_attach(kernel, path, pid, batch, kernel->call, false);
+	return batch_attach(kernel, path, pid, batch, kernel->call, ATTACH_UPROBE_MULTI, 0);
+}
+
+static struct error *returns_attach(
+	struct watch_kernel *kernel, const char *path, pid_t pid, const struct probe_batch *batch)
+{
+	if (kernel->way == WATCH_WAY_PERF)
+		return perf_batch_attach(kernel, path, pid, batch, kernel->back, true);
+	if (kernel->way == WATCH_WAY_SESSION)
+		return batch_attach(
+			kernel, path, pid, batch, kernel->session, ATTACH_UPROBE_SESSION, 0);
+	return batch_attach(
+		kernel, path, pid, batch, kernel->back, ATTACH_UPROBE_MULTI, UPROBE_MULTI_RETURN);
+}
+
 /* Frees first: a block that is seen must have its free seen. */
 struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
 	const struct watched_places *places)
@@ -396,26 +471,16 @@ struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path,
 	struct probe_batch batch = {offsets, cookies, 0};
 	if (!offsets || !cookies)
 		return error_no_memory();
-	batch_fill(&batch, places, true, kernel->way == WATCH_WAY_MULTI, true);
-	struct error *error =
-		batch_attach(kernel, path, pid, &batch, kernel->call, ATTACH_UPROBE_MULTI, 0);
+	bool has_session = kernel->way == WATCH_WAY_SESSION;
+	batch_fill(&batch, places, true, !has_session, true);
+	struct error *error = calls_attach(kernel, path, pid, &batch);
 	if (error)
 		return error;
-	batch_fill(&batch, places, false, true, kernel->way == WATCH_WAY_SESSION);
-	if (kernel->way == WATCH_WAY_SESSION)
-		return batch_attach(
-			kernel, path, pid, &batch, kernel->session, ATTACH_UPROBE_SESSION, 0);
-	return batch_attach(
-		kernel, path, pid, &batch, kernel->back, ATTACH_UPROBE_MULTI, UPROBE_MULTI_RETURN);
+	batch_fill(&batch, places, false, true, has_session);
+	return returns_attach(kernel, path, pid, &batch);
 }
 
-static struct error *link_keep(struct watch_kernel *kernel, int link)
-{
-	if (watch_links_push(&kernel->links, link))
-		return NULL;
-	close(link);
-	return error_no_memory();
-}
+/* Following. */
 
 /* Each fault that brought a page, the kernel's own ones in system calls too. */
 static int fault_event_open(pid_t thread)

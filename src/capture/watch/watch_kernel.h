@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "bpf/watch_maps.h"
+#include "capture/watch.h"
 #include "capture/watch/bpf_library.h"
 #include "capture/watch/watched_functions.h"
 
@@ -38,6 +39,7 @@ enum watch_map {
 enum watch_way {
 	WATCH_WAY_SESSION,      /* one probe for call and return (Linux 6.13) */
 	WATCH_WAY_MULTI,        /* two, many functions at once (6.6) */
+	WATCH_WAY_PERF,         /* two events of perf for each function */
 	WATCH_WAY_FAULTS,       /* no probes, but page faults and system calls */
 	WATCH_WAY_FAULTS_PLAIN, /* the same, of kernels without BTF */
 };
@@ -53,6 +55,7 @@ DEFINE_VEC(watch_links, int)
 struct watch_kernel {
 	struct bpf_library bpf;
 	struct bpf_object *object;
+	enum watch_probes probes; /* that are asked for */
 	enum watch_way way;
 	int maps[WATCH_MAPS];
 	int session, call, back; /* programs; -1: not loaded */
@@ -70,8 +73,8 @@ struct watch_kernel {
  * Call watch_kernel_close() in any case.
  */
 struct error *watch_kernel_open(const struct watch_sizes *sizes, const struct watch_config *config,
-	int (*on_event)(void *context, void *data, size_t bytes), void *context,
-	struct watch_kernel *ret) must_check_;
+	enum watch_probes probes, int (*on_event)(void *context, void *data, size_t bytes),
+	void *context, struct watch_kernel *ret) must_check_;
 void watch_kernel_close(struct watch_kernel *kernel);
 
 /* As watch_kernel_open(), for the programs of growth.bpf.c: the map of blocks is that of pages. */

@@ -82,6 +82,6 @@ struct error *watch_rights_explain(int err, const char *log)
 		return error_errno(ERROR_ENVIRONMENT, err,
 			"the kernel refuses the programs of 'watch' (%s)", log);
 	return error_errno(ERROR_ENVIRONMENT, err,
-		"the kernel refuses the programs of 'watch' (they need Linux 6.6 or later, with "
+		"the kernel refuses the programs of 'watch' (they need Linux 5.17 or later, with "
 		"CONFIG_UPROBES and CONFIG_BPF_SYSCALL)");
 }

@@ -38,6 +38,7 @@ enum {
 	OPT_WATCH_FOR,
 	OPT_WATCH_VERIFY,
 	OPT_WATCH_GROWTH,
+	OPT_WATCH_PROBES,
 };
 
 static const struct option_spec option_specs[] = {
@@ -71,7 +72,12 @@ static const struct option_spec option_specs[] = {
 		"referenced (it stands still for the copy)"},
 	{'t', "trace", NULL, "print each allocation and free as it happens"},
 	{'O', "obj", "FILE", "probe only the allocator in this file (\"c\": libc.so.6)"},
-	{OPT_WATCH_JSON, "json", NULL, "write JSON, schema heapwise.watch/1"}, SYMBOL_SPECS{0}};
+	{OPT_WATCH_PROBES, "probes", "auto|multi|perf",
+		"how functions are probed: many at once (Linux 6.6), or each by perf, which takes "
+		"CAP_SYS_ADMIN; auto: the first that the kernel has"},
+	{OPT_WATCH_JSON, "json", NULL,
+		"write JSON, schema heapwise.watch/1 (--growth: heapwise.growth/1)"},
+	SYMBOL_SPECS{0}};
 
 struct watch_request {
 	struct watch_options watch;
@@ -137,6 +143,22 @@ static bool take_rate(const struct options *options, struct watch_request *reque
 	return true;
 }
 
+static bool take_probes(const struct options *options, struct watch_request *request)
+{
+	static const char *const ways[] = {[WATCH_PROBES_AUTO] = "auto",
+		[WATCH_PROBES_MULTI] = "multi",
+		[WATCH_PROBES_PERF] = "perf"};
+	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++) {
+		if (strcmp(options->argument, ways[i]) != 0)
+			continue;
+		request->watch.probes = (enum watch_probes)i;
+		return true;
+	}
+	options_wrong(options->command, "invalid --probes '%s': expected auto, multi or perf",
+		options->argument);
+	return false;
+}
+
 static bool take_symbol_option(const struct options *options, int id, struct watch_request *request)
 {
 	bool is_taken;
@@ -188,10 +210,12 @@ static bool take_option(const struct options *options, int id, void *ctx)
 	struct watch_request *request = ctx;
 	note_shows(id, request);
 	if (id == OPT_WATCH_ALL || id == OPT_WATCH_MEAN || id == OPT_WATCH_OUTPUT ||
-		id == OPT_WATCH_FOR || id == OPT_WATCH_VERIFY ||
+		id == OPT_WATCH_FOR || id == OPT_WATCH_VERIFY || id == OPT_WATCH_PROBES ||
 		(id < 256 && strchr("sozZaCtOfq", id)))
 		request->has_block_option = true;
 	switch (id) {
+	case OPT_WATCH_PROBES:
+		return take_probes(options, request);
 	case OPT_WATCH_GROWTH:
 		request->growth = true;
 		return true;
@@ -579,7 +603,8 @@ const struct command command_watch = {
 		 "on which 'heapwise report' and all other views work.\n"
 		 "\nFigures are estimates from samples unless --all is given. It takes CAP_BPF and "
 		 "CAP_PERFMON (or root)\n"
-		 "and Linux 6.6; neither compiler nor kernel headers are needed. 'heapwise attach' "
+		 "and Linux 6.6 (5.17: root); neither compiler nor kernel headers are needed. "
+		 "'heapwise attach' "
 		 "costs the process\n"
 		 "less, but changes it.\n",
 	.examples = "  heapwise watch $(pidof redis-server)\n"
