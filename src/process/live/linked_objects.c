@@ -328,6 +328,20 @@ bool linked_defines(const struct linked_object *object, const char *name)
 	return find_definition(object, name);
 }
 
+/* As linked_defines(), and also of one that is chosen when it is bound (IFUNC). */
+static bool defines_any(const struct linked_object *object, const char *name)
+{
+	for (size_t i = 0; i < object->symbol_count; i++) {
+		const Elf64_Sym *symbol = &object->symbols[i];
+		unsigned type = ELF64_ST_TYPE(symbol->st_info);
+		if (symbol->st_shndx != SHN_UNDEF && symbol->st_value &&
+			(type == STT_FUNC || type == STT_GNU_IFUNC) &&
+			!strcmp(symbol_name(object, symbol), name))
+			return true;
+	}
+	return false;
+}
+
 bool linked_function_range(const struct linked_object *object, const char *name,
 	uint64_t *ret_start, uint64_t *ret_end)
 {
@@ -382,6 +396,32 @@ static bool is_reference(const Elf64_Rela *relocation)
 	}
 }
 
+/* Whether an address is where a reference leads that is not bound yet: code that pushes its number
+ * and jumps to the linker (AMD64 ABI 1.0, section 5.2; with IBT endbr64 comes first, and MPX had a
+ * prefix). */
+static bool is_plt_stub(const struct process_memory *memory, uint64_t address)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t code[11] = {0};
+	if (process_memory_read(memory, address, code, sizeof(code)) != sizeof(code))
+		return false;
+	const uint8_t *at = memcmp(code, endbr64, sizeof(endbr64)) ? code : code + sizeof(endbr64);
+	if (*at != 0x68) /* push imm32 */
+		return false;
+	at += 5;
+	return *at == 0xe9 || (*at == 0xf2 && at[1] == 0xe9);
+}
+
+/* Whether a reference of an object is not bound yet. One that leads into its own code may be bound
+ * to a function of it. */
+static bool is_unbound(const struct linked_objects *objects, const struct linked_object *object,
+	const Elf64_Rela *relocation, const char *name, uint64_t value)
+{
+	return ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT &&
+	       value >= object->code_start && value < object->code_end &&
+	       (!defines_any(object, name) || is_plt_stub(&objects->memory, value));
+}
+
 static size_t find_name(const char *name, const char *const *names, size_t count)
 {
 	size_t i = 0;
@@ -408,10 +448,8 @@ struct error *linked_slots(const struct linked_objects *objects, const struct li
 			continue;
 		bool is_bound = slot.value == targets[function] ||
 				(slot.value && slot.value == plt_entry(objects, name));
-		slot.is_lazy = !is_bound &&
-			       ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT &&
-			       slot.value >= object->code_start && slot.value < object->code_end &&
-			       !linked_defines(object, name);
+		slot.is_lazy =
+			!is_bound && is_unbound(objects, object, relocation, name, slot.value);
 		if (!is_bound && !slot.is_lazy)
 			++*ret_other;
 		else if (!linked_slot_vec_push(slots, slot))

@@ -249,6 +249,47 @@ int main() {
 
 
 @TESTS.test
+def of_libc(folder):
+    """What libc allocates itself by references of its own that were not bound yet (getline's realloc): each call counts, also
+    after such references were put back"""
+    (folder / "lines.c").write_text("""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static __attribute__((noinline)) void lines(void) {
+    char *line = NULL, text[4002];
+    size_t room = 0;
+    for (int i = 0; i < 4000; i++) text[i] = 'x';
+    text[4000] = '\\n';
+    FILE *file = fmemopen(text, 4001, "r");
+    if (getline(&line, &room, file) != 4001) abort();
+    free(line);
+    fclose(file);
+}
+int main(void) {
+    char line[64];
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) { lines(); printf("lines 1\\n"); fflush(stdout); }
+}
+""")
+    subprocess.run(["cc", "-O1", "-g", "-o", folder / "lines", folder / "lines.c"], check=True)
+    with running(folder, program=folder / "lines") as target:
+        for _ in range(2):
+            with attached(target, folder / "x.hpw", "--before", "none"):
+                for _ in range(50):
+                    target.tell("lines")
+                detach(target)
+            need_let_go(target)
+            report = hw.report(folder / "x.hpw")
+            need_sound(report["recording"])
+            hw.need("stopped_frees" not in report["recording"], f"frees of unknown blocks: {report['recording']}")
+            hw.need(report["totals"]["live_blocks_at_end"] == 0 and report["totals"]["allocations"] % 50 == 0, f"{report['totals']}")
+            kinds = [site["kind"] for site in hw.report(folder / "x.hpw", "--view", "sites")["sites"]]
+            hw.need("realloc" in kinds, f"no call of realloc was seen: {kinds}")
+            target.tell("lines")
+
+
+@TESTS.test
 def library_of_later(folder):
     """What is loaded after that is recorded, too; a child is not, and is not harmed"""
     with running(folder, hw.TARGETS / "attached_library.so") as target:
