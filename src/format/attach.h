@@ -126,6 +126,10 @@ struct hw_attach_layout {
 	/* Words, each so many bytes after the one before, that are not 0 while a thread of the
 	 * process is in an event; and one more, for the shared ring. */
 	uint64_t busy, busy_step, busy_count, busy_shared;
+	/* Of the first of these words: the thread pointer of its thread (uint64_t; 0: of none), and
+	 * that one's id (uint32_t), as many bytes apart. The shared ring's word is a thread
+	 * pointer. */
+	uint64_t busy_pointer, busy_tid;
 	uint64_t objects; /* struct hw_attach_objects */
 };
 

@@ -70,6 +70,11 @@ bool stop_is_32bit(const struct stopped *stopped);
 /* Returns whether a thread has ended or does not exist. */
 bool thread_is_dead(pid_t pid, pid_t tid);
 
+/* Returns whether a process has ended, or is about to: it has no memory any more, which may be a
+ * while before it is seen to have ended (exit_mm() and exit_notify() of the kernel's do_exit() are
+ * far apart). */
+bool process_is_ending(pid_t pid);
+
 /* Lets the threads go on. Returns how long they were stopped, in ns. */
 uint64_t stop_end(struct stopped *stopped);
 

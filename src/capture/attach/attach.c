@@ -46,6 +46,10 @@
 /* So long after that a reference may be bound, which overwrites it: a library is listed before it
  * is, and a thread may have been about to bind one when it was changed. */
 #define RENEW_NS 2000000000u
+/* To let it go is tried again so long after it failed. */
+#define DETACH_NS 5000000000ull
+#define ENDS_NS 50000000u
+#define ENDS_STEP_NS 1000000
 #define MESSAGE_BYTES 256
 
 struct attaching {
@@ -61,7 +65,7 @@ struct attaching {
 	pid_t collector;
 	int control, signals, rings; /* descriptors */
 	char *message;               /* shared with the collector */
-	uint64_t objects_state, renew_until_ns, often_until_ns;
+	uint64_t objects_state, renew_until_ns, often_until_ns, asked_ns;
 	sigset_t old_mask;
 	bool detaching;
 	struct attach_kept kept;
@@ -263,20 +267,10 @@ static void notify_collector(const struct attaching *a, uint32_t kind)
 	(void)!send(a->control, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Whether a process has no memory any more: it ends, which may take a while (exit_mm() and
- * exit_notify() of the kernel's do_exit() are far apart), or it has ended. */
-static bool is_ending(pid_t pid)
-{
-	char path[64], program[1];
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return thread_is_dead(pid, pid) ||
-	       (readlink(path, program, sizeof(program)) < 0 && errno == ENOENT);
-}
-
 /* Returns false if the process has become another program. */
 static bool is_same_program(const struct attaching *a)
 {
-	return attach_is_there(&a->attached) || is_ending(a->options->pid);
+	return attach_is_there(&a->attached) || process_is_ending(a->options->pid);
 }
 
 static bool has_number(const struct attach_address_vec *numbers, uint64_t number)
@@ -393,6 +387,15 @@ static void ask_to_detach(struct attaching *a)
 {
 	notify_collector(a, COLLECTOR_DETACH);
 	a->detaching = true;
+	a->asked_ns = stop_now_ns();
+}
+
+/* If the collector could not let it go, it tries that again. */
+static bool is_time_to_ask(const struct attaching *a, uint64_t now, uint64_t until)
+{
+	if (a->detaching)
+		return now - a->asked_ns > DETACH_NS;
+	return a->options->for_ns && now >= until;
 }
 
 /* Until the collector has reported the end. */
@@ -415,7 +418,7 @@ static void wait_for_end(struct attaching *a, struct launch_result *ret)
 		struct signalfd_siginfo info;
 		bool asked = polled[1].revents && read(a->signals, &info, sizeof(info)) > 0;
 		now = stop_now_ns();
-		if (asked || (a->options->for_ns && now >= until && !a->detaching))
+		if (asked || is_time_to_ask(a, now, until))
 			ask_to_detach(a);
 		before_service(&a->before);
 		if (a->detaching || changed)
@@ -444,6 +447,43 @@ static void put_back_copies(pid_t pid)
 {
 	struct attach_removed removed;
 	error_destroy(attach_remove_copy(pid, &removed));
+}
+
+/* Whether the program that was examined is not there any more, though a process is. */
+static bool has_become_other(const struct attach_plan *plan)
+{
+	uint64_t word;
+	return plan->objects.program_headers &&
+	       process_memory_read(&plan->objects.memory, plan->objects.program_headers, &word,
+		       sizeof(word)) != sizeof(word);
+}
+
+/* A process that is killed may be there for a moment more. */
+static bool ends_soon(pid_t pid)
+{
+	uint64_t until = stop_now_ns() + ENDS_NS;
+	while (!process_is_ending(pid)) {
+		if (stop_now_ns() > until)
+			return false;
+		nanosleep(&(struct timespec){0, ENDS_STEP_NS}, NULL);
+	}
+	return true;
+}
+
+/* Whatever has failed: that the process has ended meanwhile is the reason. Destroys the error. */
+static struct error *explain_end(const struct attaching *a, struct error *error)
+{
+	int pid = (int)a->options->pid;
+	bool has_ended = a->rings >= 0 ? ends_soon(pid) : process_is_ending(pid);
+	bool is_other = !has_ended && has_become_other(&a->plan);
+	if (!has_ended && !is_other)
+		return error;
+	error_destroy(error);
+	return error_create(ERROR_INPUT,
+		is_other ? "process %d has become another program (exec) while it was attached; "
+			   "nothing was recorded"
+			 : "process %d has ended; nothing was recorded",
+		pid);
 }
 
 static struct error *attach_begin(struct attaching *a)
@@ -531,6 +571,7 @@ struct error *attach_and_wait(const struct attach_options *options, struct launc
 	ret->sampled = options->launch->mode.sample_bytes;
 	struct error *error = attach_begin(&a);
 	if (error) {
+		error = explain_end(&a, error);
 		take_back(&a);
 		attaching_deinit(&a);
 		return error;

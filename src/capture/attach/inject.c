@@ -24,6 +24,8 @@
 #define PAGE 4096ull
 /* Attempts to find the process without a vfork child. */
 #define STOPS_MAX 8
+/* PIDFD_THREAD of linux/pidfd.h, which is newer than Debian 12. */
+#define OTHER_THREAD O_EXCL
 /* glibc's and musl's struct pthread have the thread's id there, from the thread pointer on. */
 static const uint64_t tid_offsets[] = {720, 48};
 
@@ -61,13 +63,21 @@ static bool send_descriptors(int socket, const int descriptors[static 2])
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
 }
 
-/* Its end of a socket pair that the process has made. */
+/* Its end of a socket pair that the process has made. A first thread that has ended has no
+ * descriptors any more, but before Linux 6.9 no other can be asked. */
 static int take_socket(struct injection *in, int number)
 {
-	_cleanup_close_ int process = (int)syscall(SYS_pidfd_open, in->pid, 0);
+	pid_t thread = process_first_live_thread(in->pid);
+	bool is_first = thread == in->pid;
+	_cleanup_close_ int process =
+		(int)syscall(SYS_pidfd_open, thread, is_first ? 0 : OTHER_THREAD);
 	int taken = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, number, 0);
 	if (taken < 0)
-		injection_fail(in, "its descriptors can't be taken (pidfd_getfd)", errno);
+		injection_fail(in,
+			is_first ? "its descriptors can't be taken (pidfd_getfd)"
+				 : "its first thread has ended, and the descriptors of another "
+				   "can't be taken (pidfd_open with PIDFD_THREAD, Linux 6.9)",
+			errno);
 	return taken;
 }
 
@@ -209,28 +219,6 @@ static void set_inner(struct hw_attach *s, const struct attach_plan *plan, uint6
 		s->inner[s->inner_count++] = plan->inner[i];
 }
 
-/* The number of a thread in its own PID namespace, as its libc has it. */
-static uint32_t inner_tid(pid_t pid, pid_t tid, bool is_other)
-{
-	char name[64];
-	char *status;
-	size_t bytes;
-	if (!is_other)
-		return (uint32_t)tid;
-	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
-	struct error *error = process_read(pid, name, 16384, &status, &bytes);
-	if (error) {
-		error_destroy(error);
-		return 0;
-	}
-	const char *line = strstr(status, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
-	while (end && end > line && end[-1] != '\t' && end[-1] != ' ')
-		end--;
-	uint32_t number = end ? (uint32_t)strtoul(end, NULL, 10) : 0;
-	free(status);
-	return number;
-}
-
 /* Where libc has the ids of threads: where all that have stopped have theirs. */
 static uint64_t find_tid_offset(const struct injection *in)
 {
@@ -243,7 +231,7 @@ static uint64_t find_tid_offset(const struct injection *in)
 			all = !thread->stopped ||
 			      (injection_read(in, thread->regs.fs_base + tid_offsets[o], &there,
 				       sizeof(there)) &&
-				      there == inner_tid(in->pid, thread->tid, is_other));
+				      there == injection_inner_tid(in->pid, thread->tid, is_other));
 		}
 		if (all)
 			return tid_offsets[o];
@@ -293,7 +281,7 @@ static void check_alone(struct injection *in)
 	struct process_maps maps = {.text = NULL};
 	if (in->error)
 		return;
-	in->error = process_maps_read(in->pid, &maps);
+	in->error = process_maps_read(process_first_live_thread(in->pid), &maps);
 	for (size_t i = 0; !in->error && i < maps.maps.len; i++) {
 		if (strstr(maps.maps.data[i].path, SHARED_MEMORY_PREFIX))
 			in->error = error_create(ERROR_ENVIRONMENT,
@@ -567,7 +555,7 @@ bool attach_is_there(const struct attached *attached)
 static int own_open(const struct attached *attached, int flags)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)attached->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)process_first_live_thread(attached->pid));
 	return attached->own ? open(path, flags | O_CLOEXEC) : -1;
 }
 

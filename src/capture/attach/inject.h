@@ -77,6 +77,10 @@ struct attach_removed {
 struct error *attach_remove(pid_t pid, const struct recorder_meanwhile *meanwhile,
 	struct attach_removed *ret) must_check_;
 
+/* Returns whether a process has an image mapped, which stays when it is let go: one that has none
+ * any more has become another program, or has ended. True also if that can't be told. */
+bool attach_has_image(pid_t pid);
+
 /* Does so for a process that is a copy of an attached one, as fork() makes it; of others it is
  * ERROR_INPUT, and nothing is done. */
 struct error *attach_remove_copy(pid_t pid, struct attach_removed *ret) must_check_;

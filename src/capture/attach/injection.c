@@ -8,12 +8,14 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "capture/attach/filters.h"
+#include "process/proc_info.h"
 
 /* posix_spawn's child runs the other program after about a millisecond. */
 #define VFORK_NS 2000000000u
@@ -29,10 +31,12 @@ bool injection_read(const struct injection *in, uint64_t address, void *ret, siz
 	return pread(in->memory, ret, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
+/* Of a process whose first thread has ended (pthread_exit) its other threads' files say what its
+ * own do not. */
 static int memory_open(pid_t pid)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)process_first_live_thread(pid));
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
@@ -100,6 +104,11 @@ struct error *injection_begin(pid_t pid, struct injection *ret)
 {
 	*ret = (struct injection){.pid = pid, .memory = memory_open(pid)};
 	stop_init(&ret->stopped, pid);
+	if (ret->memory < 0 && (errno == ESRCH || errno == ENOENT))
+		return error_create(ERROR_INPUT,
+			"process %d has no memory: it has ended, or executes another "
+			"program just now",
+			(int)pid);
 	if (ret->memory < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno,
 			"can't write to the memory of process %d; run as root or its user, look at "
@@ -123,6 +132,27 @@ struct error *injection_end(struct injection *in, struct attach_pause *ret_pause
 		close(in->memory);
 	free(in->settings);
 	return in->error;
+}
+
+uint32_t injection_inner_tid(pid_t pid, pid_t tid, bool is_other)
+{
+	char name[64];
+	char *status;
+	size_t bytes;
+	if (!is_other)
+		return (uint32_t)tid;
+	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+	struct error *error = process_read(pid, name, 16384, &status, &bytes);
+	if (error) {
+		error_destroy(error);
+		return 0;
+	}
+	const char *line = strstr(status, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
+	while (end && end > line && end[-1] != '\t' && end[-1] != ' ')
+		end--;
+	uint32_t number = end ? (uint32_t)strtoul(end, NULL, 10) : 0;
+	free(status);
+	return number;
 }
 
 struct run {

@@ -44,6 +44,10 @@ pid_t injection_vfork(const struct injection *in);
  * is. */
 pid_t injection_wait_for_vfork(const struct injection *in);
 
+/* Returns the number of a thread in its own PID namespace, as its libc has it; is_other: that is
+ * another one than ours. 0: it is not known. */
+uint32_t injection_inner_tid(pid_t pid, pid_t tid, bool is_other);
+
 bool injection_read(const struct injection *in, uint64_t address, void *ret, size_t bytes);
 bool injection_write(const struct injection *in, uint64_t address, const void *data, size_t bytes);
 

@@ -295,7 +295,7 @@ static struct error *find_slots(struct attach_plan *plan)
 static struct error *explain_slots(struct attach_plan *plan, struct error *error)
 {
 	struct process_maps maps;
-	struct error *other = process_maps_read(plan->pid, &maps);
+	struct error *other = process_maps_read(process_first_live_thread(plan->pid), &maps);
 	if (!other) {
 		process_maps_deinit(&plan->objects.maps);
 		plan->objects.maps = maps;

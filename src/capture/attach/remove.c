@@ -23,6 +23,7 @@
 #include "capture/attach/filters.h"
 #include "capture/shared_memory.h"
 #include "process/maps.h"
+#include "process/proc_info.h"
 
 /* A thread that is in an event leaves it as soon as it is given a processor: within two seconds. */
 #define STOPS_COUNT 100
@@ -131,6 +132,52 @@ static bool may_be_interrupted(
 	return false;
 }
 
+/* A row of the image's table of threads. */
+struct row {
+	uint64_t pointer, busy;
+	uint32_t tid;
+};
+
+static struct row row_get(const struct hw_attach_layout *layout, const char *rows, uint64_t number)
+{
+	struct row row;
+	const char *at = rows + number * layout->busy_step;
+	memcpy(&row.pointer, at, sizeof(row.pointer));
+	memcpy(&row.busy, at + layout->busy - layout->busy_pointer, sizeof(row.busy));
+	memcpy(&row.tid, at + layout->busy_tid - layout->busy_pointer, sizeof(row.tid));
+	return row;
+}
+
+/* Whether a thread is there still that has begun an event: a handler or a cancellation may have
+ * ended it in between. */
+static bool is_alive(const struct injection *in, uint32_t tid)
+{
+	bool is_other = process_inner_pid(in->pid) != in->pid;
+	for (size_t i = 0; i < in->stopped.threads.len; i++) {
+		uint32_t one =
+			injection_inner_tid(in->pid, in->stopped.threads.data[i].tid, is_other);
+		if (one == tid || !one)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a thread is in an event, by the image's table; `shared`: the thread pointer of who writes
+ * to the shared ring. */
+static bool is_busy(const struct removal *r, const char *rows, uint64_t shared)
+{
+	const struct hw_attach_layout *layout = &r->image.layout;
+	bool is_known = !shared;
+	for (uint64_t i = 0; i < layout->busy_count; i++) {
+		struct row row = row_get(layout, rows, i);
+		bool is_of_shared = shared && row.pointer == shared;
+		if ((row.busy || is_of_shared) && is_alive(&r->in, row.tid))
+			return true;
+		is_known |= is_of_shared;
+	}
+	return !is_known;
+}
+
 /* Whether a thread is in the image's code, or in an event. True also if that can't be told. */
 static bool is_in_event(const struct removal *r)
 {
@@ -144,18 +191,10 @@ static bool is_in_event(const struct removal *r)
 	size_t bytes = layout->busy_step * layout->busy_count;
 	_cleanup_free_ char *rows = malloc(bytes);
 	uint64_t shared;
-	if (!rows ||
-		!injection_read(in, in->settings->memory + layout->busy, rows,
-			bytes - layout->busy_step + sizeof(uint64_t)) ||
-		!injection_read(in, in->settings->memory + layout->busy_shared, &shared, 8))
-		return true;
-	for (uint64_t i = 0; i < layout->busy_count; i++) {
-		uint64_t busy;
-		memcpy(&busy, rows + i * layout->busy_step, sizeof(busy));
-		if (busy)
-			return true;
-	}
-	return shared;
+	return !rows ||
+	       !injection_read(in, in->settings->memory + layout->busy_pointer, rows, bytes) ||
+	       !injection_read(in, in->settings->memory + layout->busy_shared, &shared, 8) ||
+	       is_busy(r, rows, shared);
 }
 
 /* Whether a signal handler may have interrupted a thread where it is about to begin an event. */
@@ -279,7 +318,8 @@ static bool remove_some(struct removal *r, bool first)
 		end_events(r);
 	}
 	r->ret->late_tid = late_thread(&in->stopped);
-	struct error *error = r->is_copy ? NULL : process_maps_read(in->pid, &maps);
+	struct error *error =
+		r->is_copy ? NULL : process_maps_read(process_first_live_thread(in->pid), &maps);
 	if (r->is_copy) {
 		put_back_slots(r, true);
 		done = true;
@@ -312,7 +352,7 @@ static struct error *removal_begin(struct removal *r, pid_t pid)
 	if (pread(r->image.memory, r->code, r->image.data, 0) != (ssize_t)r->image.data)
 		return error_errno(ERROR_ENVIRONMENT, errno, "can't read the image's code");
 	struct process_maps maps = {.text = NULL};
-	error = process_maps_read(pid, &maps);
+	error = process_maps_read(process_first_live_thread(pid), &maps);
 	if (!error && !find_image(r, &maps))
 		error = error_create(ERROR_INPUT,
 			"process %d is not attached, or by another version of heapwise", (int)pid);
@@ -355,6 +395,18 @@ static struct error *remove_image(pid_t pid, const struct recorder_meanwhile *me
 		r.in.error = error;
 	}
 	return injection_end(&r.in, NULL);
+}
+
+bool attach_has_image(pid_t pid)
+{
+	struct process_maps maps = {.text = NULL};
+	struct error *error = process_maps_read(process_first_live_thread(pid), &maps);
+	bool has = error;
+	for (size_t i = 0; !has && i < maps.maps.len; i++)
+		has = strstr(maps.maps.data[i].path, "/memfd:" HW_ATTACH_NAME);
+	process_maps_deinit(&maps);
+	error_destroy(error);
+	return has;
 }
 
 struct remove_work {

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "capture/ask.h"
+#include "process/stop.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,10 +22,11 @@ static void answer_caller(
 }
 
 /* The process goes on: as if it had ended, for this collector. */
-static void leave_root(struct collector *c, struct tracked_process *root)
+static void leave_root(
+	struct collector *c, const struct tracked_process *root, enum hpw_exit_kind kind)
 {
 	epoll_ctl(c->epoll, EPOLL_CTL_DEL, root->pidfd, NULL);
-	c->ended = (struct collector_ended){HPW_EXIT_DETACHED, 0};
+	c->ended = (struct collector_ended){kind, 0};
 	c->have_ended = true;
 	c->root_gone_ns = clock_pair_now().ns;
 }
@@ -46,7 +48,13 @@ void collector_detach(struct collector *c, const struct session_caller *caller)
 	recorder_drain(root->recorder);
 	const struct recorder_meanwhile meanwhile = {drain_meanwhile, c};
 	struct error *error = attach_remove(root->pid, &meanwhile, &removed);
-	if (error && error->code != ERROR_INPUT && !tracked_process_has_ended(root)) {
+	bool has_ended = tracked_process_has_ended(root) || process_is_ending(root->pid);
+	if (error && has_ended && !caller) { /* that is noticed at once, and how */
+		error_destroy(error);
+		return;
+	}
+	bool is_other = error && !has_ended && !attach_has_image(root->pid);
+	if (error && error->code != ERROR_INPUT && !has_ended && !is_other) {
 		answer_caller(caller, root->file, error->message, EIO);
 		if (!caller)
 			session_summary_complain(&c->summary, error);
@@ -77,7 +85,7 @@ void collector_detach(struct collector *c, const struct session_caller *caller)
 	char file[TRACKED_FILE_MAX];
 	snprintf(file, sizeof(file), "%s", root->file);
 	if (!c->root_gone_ns)
-		leave_root(c, root);
+		leave_root(c, root, is_other ? HPW_EXIT_EXEC : HPW_EXIT_DETACHED);
 	collector_root_finish(c);
 	answer_caller(caller, file, NULL, 0);
 }

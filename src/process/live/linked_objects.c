@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "process/proc_info.h"
 
 /* More than any process has: what says more is no list. */
 #define OBJECTS_MAX 8192u
@@ -194,7 +195,7 @@ static struct error *read_auxv(
 {
 	char path[64];
 	uint64_t vector[AUXV_MAX][2];
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)o->pid);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)process_first_live_thread(o->pid));
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, vector, sizeof(vector));
 	*ret_dynamic = *ret_linker = *ret_bias = 0;
@@ -282,10 +283,11 @@ static struct error *read_objects(struct linked_objects *o)
 struct error *linked_objects_read(pid_t pid, struct linked_objects *ret)
 {
 	*ret = (struct linked_objects){.pid = pid, .memory = {-1, -1, -1, NULL, NULL}};
-	struct error *error = process_maps_read(pid, &ret->maps);
+	pid_t thread = process_first_live_thread(pid); /* the first may have ended */
+	struct error *error = process_maps_read(thread, &ret->maps);
 	if (error)
 		return error;
-	error = process_memory_open(pid, pid, NULL, &ret->memory);
+	error = process_memory_open(thread, thread, NULL, &ret->memory);
 	return error ? error : read_objects(ret);
 }
 

@@ -25,6 +25,11 @@ struct error *process_memory_open(
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	*ret = (struct process_memory){open(path, O_RDONLY | O_CLOEXEC), -1, -1, maps, NULL};
+	if (ret->memory < 0 && (errno == ESRCH || errno == ENOENT))
+		return error_create(ERROR_INPUT,
+			"process %d has no memory: it has ended, or executes another "
+			"program just now",
+			(int)pid);
 	if (ret->memory < 0)
 		return error_errno(ERROR_ENVIRONMENT, errno,
 			"can't read the memory of process %d (%s); run as root or its user, look "

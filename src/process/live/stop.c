@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "process/proc_info.h"
 
 /* A thread that is in the kernel, and can't be interrupted there, for longer is left alone. */
 #define PATIENCE_NS 20000000u
@@ -65,6 +66,15 @@ bool thread_is_dead(pid_t pid, pid_t tid)
 {
 	char state = thread_state(pid, tid);
 	return !state || state == 'Z' || state == 'X';
+}
+
+bool process_is_ending(pid_t pid)
+{
+	char path[64], program[1];
+	pid_t thread = process_first_live_thread(pid); /* its first may have ended before */
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)thread);
+	return thread_is_dead(pid, thread) ||
+	       (readlink(path, program, sizeof(program)) < 0 && errno == ENOENT);
 }
 
 /* Returns 0 if there is none. */

@@ -29,10 +29,7 @@ static void event_abandon(struct at_own *own, struct at_thread *row)
 		__atomic_store_n(&row->recorder->ring->moving, 0, __ATOMIC_RELAXED);
 		rt_ring_abandon(row->recorder);
 	}
-	rt_lock_abandon(&own->modules.lock);
-	rt_lock_abandon(&own->sampler.lock);
-	if (rt_lock_abandon(&own->shared_lock))
-		rt_ring_abandon(&own->shared);
+	at_locks_abandon(own);
 	row->busy = 0;
 }
 

@@ -26,6 +26,8 @@ const struct hw_attach_layout hw_attach_layout = {.own_bytes = sizeof(struct at_
 	.busy_step = sizeof(struct at_thread),
 	.busy_count = AT_THREADS + AT_THREADS_PROBES,
 	.busy_shared = offsetof(struct at_own, shared_lock),
+	.busy_pointer = offsetof(struct at_own, threads) + offsetof(struct at_thread, pointer),
+	.busy_tid = offsetof(struct at_own, threads) + offsetof(struct at_thread, tid),
 	.objects = offsetof(struct at_own, objects)};
 
 __attribute__((visibility("default"))) struct hw_attach hw_attach = {
@@ -141,6 +143,14 @@ struct at_own *at_recording(void)
 	return state == AT_READY ? own : NULL;
 }
 
+void at_locks_abandon(struct at_own *own)
+{
+	rt_lock_abandon(&own->modules.lock);
+	rt_lock_abandon(&own->sampler.lock);
+	if (rt_lock_abandon(&own->shared_lock))
+		rt_ring_abandon(&own->shared);
+}
+
 static uint32_t thread_id(uint64_t pointer)
 {
 	if (rt_likely(hw_attach.tid_offset))
@@ -148,9 +158,12 @@ static uint32_t thread_id(uint64_t pointer)
 	return (uint32_t)sys_call(__NR_gettid, 0, 0, 0);
 }
 
-/* The thread before it that had this thread pointer has ended. */
-static void begin_row(struct at_thread *row, uint32_t tid)
+/* The thread before it that had this thread pointer has ended, maybe in the middle of an event: a
+ * handler may end a thread, and so may a cancellation. */
+static void begin_row(struct at_own *own, struct at_thread *row, uint32_t tid)
 {
+	if (rt_unlikely(row->busy))
+		at_locks_abandon(own);
 	row->recorder = NULL;
 	row->rings_freed = 0;
 	row->busy = 0;
@@ -184,7 +197,7 @@ struct at_thread *at_thread_here(struct at_own *own)
 		if (known != pointer)
 			continue;
 		if (rt_unlikely(row->tid != tid))
-			begin_row(row, tid);
+			begin_row(own, row, tid);
 		return row;
 	}
 	return NULL;

@@ -94,6 +94,9 @@ static inline struct at_thread *at_thread_first(struct at_own *own, uint64_t poi
 /* Returns the calling thread's row, which is made at its first event; NULL: there is no room. */
 struct at_thread *at_thread_here(struct at_own *own);
 
+/* Control has left the code that held locks with the calling thread's pointer: gives them up. */
+void at_locks_abandon(struct at_own *own);
+
 /* Gives a thread a ring, if one is free and there is memory. */
 void at_thread_begin(struct at_own *own, struct at_thread *thread);
 
