@@ -33,10 +33,15 @@ def running(folder, *arguments, program=TARGET, preload=None, before=(), keep=()
         process.wait()
 
 
+def pid_of(target):
+    """A target, or a process by its number."""
+    return str(getattr(target, "pid", target))
+
+
 @contextlib.contextmanager
-def attached(target, file, *options):
-    """The command, from when the target is recorded. A busy machine may take its time to stop all threads."""
-    process = subprocess.Popen([hw.HEAPWISE, "attach", str(target.pid), "-f", "-o", file, "--pause", "10s", *options], stderr=subprocess.PIPE,
+def attached(target, file, *options, by=()):
+    """The command, from when the target is recorded. A busy machine may take its time to stop all threads. `by`: what runs it."""
+    process = subprocess.Popen([*by, hw.HEAPWISE, "attach", pid_of(target), "-f", "-o", file, "--pause", "10s", *options], stderr=subprocess.PIPE,
                                env=hw.clean_environment(), start_new_session=True, text=True)
     try:
         said = process.stderr.readline()
@@ -51,8 +56,8 @@ def attached(target, file, *options):
         process.wait()
 
 
-def detach(target):
-    result = hw.heapwise("detach", str(target.pid))
+def detach(target, by=()):
+    result = hw.run([*by, hw.HEAPWISE, "detach", pid_of(target)])
     hw.need(result.status == 0, f"detach: {result}")
     return result.errors
 

@@ -16,48 +16,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
-from told import Told, of_site
+from attaching import attached, detach, running
+from told import of_site
 
 TESTS = hw.Tests()
-TARGET = hw.TARGETS / "attached"
 ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2.0")
-
-
-@contextlib.contextmanager
-def running(folder, program=(TARGET,), preload=None, before=()):
-    """A target that was started without heapwise."""
-    more = {"LD_PRELOAD": preload} if preload else {}
-    process = subprocess.Popen([*before, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                               cwd=folder, start_new_session=True, env=hw.clean_environment(**more))
-    try:
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-@contextlib.contextmanager
-def attached(pid, file, *options):
-    """The command, from when the process is recorded."""
-    command = subprocess.Popen([hw.HEAPWISE, "attach", str(pid), "-f", "-o", file, *options], stderr=subprocess.PIPE,
-                               env=hw.clean_environment(), start_new_session=True, text=True)
-    try:
-        said = command.stderr.readline()
-        hw.need("is recorded to" in said, f"attach: {said}")
-        yield command
-        if command.poll() is None:
-            command.wait(hw.TIMEOUT)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(command.pid, signal.SIGKILL)
-        command.stderr.close()
-        command.wait()
-
-
-def detach(pid):
-    result = hw.heapwise("detach", str(pid))
-    hw.need(result.status == 0, f"detach: {result}")
 
 
 def children(pid):
@@ -107,15 +70,14 @@ def need_exact(folder):
 
 
 def exercise(folder, preload=None):
-    with running(folder, preload=preload) as process:
-        target = Told(folder, process)
+    with running(folder, preload=preload) as target:
         fill(target)
-        with attached(target.pid, folder / "x.hpw"):
+        with attached(target, folder / "x.hpw"):
             for _ in range(7):
                 target.tell("new", 60)
             target.tell("free-old", 120)
             target.tell("grow-old", 10)
-            detach(target.pid)
+            detach(target)
         hw.need(not children(target.pid), f"it has children: {children(target.pid)}")
         target.ask("end", 0)
     need_exact(folder)
@@ -137,25 +99,24 @@ def of_other_allocators(folder):
 @TESTS.test
 def aggregated(folder):
     """Sums and dumps have them, too; without --before they are not known, and that is said"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         fill(target)
-        with attached(target.pid, folder / "x.hpw", "--mode", "aggregate"):
+        with attached(target, folder / "x.hpw", "--mode", "aggregate"):
             target.tell("free-old", 20)
             hw.ask("ctl", str(target.pid), "reset")
             target.tell("new", 60)
             hw.ask("dump", str(target.pid), "-o", folder / "dump.hpw")
             target.tell("free-new", 1)
-            detach(target.pid)
+            detach(target)
         dump = hw.report(folder / "dump.hpw")
         live = dump["recording"]["older_blocks"] - 20 + 1
         hw.need(dump["totals"]["live_blocks_at_end"] == live and dump["totals"]["allocations"] == 1, f"{dump['totals']}")
         hw.need(dump["totals"]["threads"] == 1, f"{dump['totals']}")
         totals, recording = hw.report(folder / "x.hpw")["totals"], hw.report(folder / "x.hpw")["recording"]
         hw.need(totals["live_blocks_at_end"] == recording["older_blocks"] - 20 and totals["frees"] == 21, f"{totals}")
-        with attached(target.pid, folder / "y.hpw", "--before", "none"):
+        with attached(target, folder / "y.hpw", "--before", "none"):
             target.tell("free-old", 20)
-            detach(target.pid)
+            detach(target)
         report = hw.report(folder / "y.hpw")
         hw.need(report["totals"]["live_blocks_at_end"] == 0 and "older_blocks" not in report["recording"], f"{report}")
         hw.need("(--before=none), nor are 20 frees of such blocks" in " ".join(report["notes"]), f"{report['notes']}")
@@ -165,12 +126,11 @@ def aggregated(folder):
 @TESTS.test
 def without_names(folder):
     """In a bundle without names they are no calls either"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         fill(target)
-        with attached(target.pid, folder / "x.hpw"):
+        with attached(target, folder / "x.hpw"):
             target.tell("new", 60)
-            detach(target.pid)
+            detach(target)
         target.ask("end", 0)
     hw.ask("bundle", "--anonymize", "-o", folder / "b.tar.zst", folder / "x.hpw")
     bundled, own = hw.report(folder / "b.tar.zst"), hw.report(folder / "x.hpw")
@@ -183,17 +143,16 @@ def without_names(folder):
 @TESTS.test
 def hot(folder):
     """Threads that do nothing else: what is live in the end is right but for those that were inside the allocator"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         fill(target)
         for mode in ("exact", "aggregate"):
             target.tell("hammer", 4)
-            with attached(target.pid, folder / "x.hpw", "--mode", mode):
+            with attached(target, folder / "x.hpw", "--mode", mode):
                 hw.ask("leaks", str(target.pid))  # which waits for the list
                 rounds = int(target.tell("rest"))
                 hw.need(rounds > 0, "nothing was done")
                 hw.ask("ctl", str(target.pid), "status")
-                detach(target.pid)
+                detach(target)
             report = hw.report(folder / "x.hpw", "--view", "sites")
             recording = report["recording"]
             bound = recording.get("older_threads", 0)
@@ -209,11 +168,10 @@ def hot(folder):
 @TESTS.test
 def leaks(folder):
     """`leaks` and `heap` of a process meanwhile: older blocks by type, newer ones with their stacks, lost ones of both"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         fill(target)
         target.tell("lose", 700)
-        with attached(target.pid, folder / "x.hpw"):
+        with attached(target, folder / "x.hpw"):
             target.tell("new", 77)
             target.tell("lose", 900)
             text = hw.ask("leaks", str(target.pid), "--show-leak-kinds=all")
@@ -225,7 +183,7 @@ def leaks(folder):
             hw.need(sum(blocks for name, blocks in lost.items() if re.match("(7[01][0-9] bytes|text)", name)) >= 18, f"{lost}")
             text = hw.ask("heap", str(target.pid), "leaks")
             hw.need("site_lost" in text and "before the attach" in text, text)
-            detach(target.pid)
+            detach(target)
         target.ask("end", 0)
 
 
@@ -236,15 +194,14 @@ def refused(folder):
         raise hw.Skip("there is no setpriv to start a target with limits")
     # A user of its own: other tests have processes of others, which would count.
     limited = ["setpriv", f"--reuid={2000000000 + os.getpid()}", "--clear-groups"] if os.geteuid() == 0 else []
-    with running(folder, before=["prlimit", "--nproc=1", *limited]) as process:
-        target = Told(folder, process)
+    with running(folder, before=["prlimit", "--nproc=1", *limited]) as target:
         target.tell("old", 100)
-        with attached(target.pid, folder / "x.hpw") as command:
+        with attached(target, folder / "x.hpw") as command:
             said = command.stderr.readline()
             hw.need("is not listed: the process could not be copied" in said, said)
             target.tell("new", 60)
             target.tell("free-old", 1)
-            detach(target.pid)
+            detach(target)
         report = hw.report(folder / "x.hpw")
         hw.need(report["totals"]["live_blocks_at_end"] == 1, f"{report['totals']}")
         hw.need("since the process could not be copied" in " ".join(report["notes"]), f"{report['notes']}")
@@ -254,11 +211,10 @@ def refused(folder):
 @TESTS.test
 def killed(folder):
     """The command or the collector killed while the list is made: the process goes on, and keeps no copy"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         fill(target)
         for victim in ("command", "collector"):
-            with attached(target.pid, folder / "x.hpw") as command:
+            with attached(target, folder / "x.hpw") as command:
                 collectors = [int(child) for child in children(command.pid)]
                 hw.need(collectors, "there is no collector")
                 # The guard is a child, too: the collector has the recording open.
@@ -275,12 +231,11 @@ def killed(folder):
 @TESTS.test
 def ends_early(folder):
     """A process that ends while its blocks are listed ends in its recording, and has them"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         fill(target)
         for _ in range(60):
             target.tell("old", 1 << 20)
-        with attached(target.pid, folder / "x.hpw"):
+        with attached(target, folder / "x.hpw"):
             target.ask("end", 3)
     report = hw.report(folder / "x.hpw")
     hw.need(report["target"]["exit"] == {"code": 3}, f"{report['target']}")
@@ -291,8 +246,7 @@ def ends_early(folder):
 @TESTS.test
 def dry_run(folder):
     """--dry-run says how long the process would stand still for it"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         text = hw.ask("attach", "--dry-run", str(target.pid))
         hw.need(re.search(r"^before +what it has allocated so far is listed from a copy", text, re.M), text)
         text = hw.ask("attach", "--dry-run", "--before=none", str(target.pid))
@@ -303,18 +257,13 @@ def dry_run(folder):
 @TESTS.test
 def python(folder):
     """An interpreter: what it had is known, and what it frees of it"""
-    script = "import sys\nprint('ready', 0, flush=True)\nkept = [bytearray(3000) for _ in range(500)]\n" \
-             "for line in sys.stdin:\n    del kept[:100]\n    print(line.strip(), len(kept), flush=True)\n"
-    with running(folder, program=("python3", "-c", script)) as process:
-        process.stdout.readline()
-        process.stdin.write(b"before\n")
-        process.stdin.flush()
-        process.stdout.readline()
-        with attached(process.pid, folder / "x.hpw"):
-            process.stdin.write(b"after\n")
-            process.stdin.flush()
-            hw.need(b"300" in process.stdout.readline(), "it did not answer")
-            detach(process.pid)
+    script = "import os, sys\nprint('ready', os.getpid(), flush=True)\nkept = [bytearray(3000) for _ in range(500)]\n" \
+             "for line in sys.stdin:\n    del kept[:100]\n    print(line.split()[0], len(kept), flush=True)\n"
+    with running(folder, "-c", script, program="python3") as target:
+        hw.need(target.tell("before") == 400, "it did not answer")
+        with attached(target, folder / "x.hpw"):
+            hw.need(target.tell("after") == 300, "it did not answer")
+            detach(target)
     report = hw.report(folder / "x.hpw")
     recording, totals = report["recording"], report["totals"]
     hw.need(recording["older_blocks"] >= 400 and recording.get("stopped_frees", 0) == 0, f"{recording}")
@@ -325,10 +274,9 @@ def python(folder):
 @TESTS.test
 def forked(folder):
     """A child of an attached process has memory that fork has wiped, which is no reason to list nothing, or to stop it for `heap`"""
-    with running(folder) as process:
-        target = Told(folder, process)
+    with running(folder) as target:
         fill(target)
-        with attached(process.pid, folder / "x.hpw"):
+        with attached(target, folder / "x.hpw"):
             child = int(target.tell("left"))
             flags = [line for line in Path(f"/proc/{child}/smaps").read_text().splitlines() if line.startswith("VmFlags:")]
             hw.need(any(" wf" in line for line in flags), "nothing in the child is wiped: what is tested here has changed")
@@ -343,7 +291,7 @@ def forked(folder):
                 hw.need(looked.status == 0 and "would not contain" not in looked.errors, f"{looked}")
             finally:
                 os.kill(child, signal.SIGKILL)
-            detach(process.pid)
+            detach(target)
 
 
 @TESTS.test
@@ -373,11 +321,10 @@ int main() {
 """)
     subprocess.run(["c++", "-O1", "-g", "-fno-builtin", "-o", folder / "keeper", folder / "keeper.cc"], check=True)
     for word in ("u", "s"):  # the second block comes from an unseen call, or from one that is seen
-        with running(folder, program=(folder / "keeper",)) as process:
-            target = Told(folder, process)
-            with attached(process.pid, folder / "x.hpw"):
+        with running(folder, program=folder / "keeper") as target:
+            with attached(target, folder / "x.hpw"):
                 hw.need(target.tell(word) == 1, "the allocator has given out another address")
-                detach(process.pid)
+                detach(target)
         report = hw.report(folder / "x.hpw")
         hw.need(report["recording"]["mismatched_frees"] == (word == "u"), f"{report['recording']}")
         hw.need(any("may look mismatched" in note for note in report["notes"]), f"{report['notes']}")
@@ -412,11 +359,10 @@ int main(void) {
 }
 """)
     subprocess.run(["cc", "-w", "-o", folder / "host", folder / "host.c"], check=True)
-    with running(folder, program=(folder / "host",)) as process:
-        target = Told(folder, process)
-        with attached(process.pid, folder / "x.hpw"):
+    with running(folder, program=folder / "host") as target:
+        with attached(target, folder / "x.hpw"):
             target.tell("again")
-            detach(process.pid)
+            detach(target)
     notes = hw.report(folder / "x.hpw")["notes"]
     hw.need(any("2 libraries were loaded after that" in note for note in notes), f"{notes}")
 
