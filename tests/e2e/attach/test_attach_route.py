@@ -95,6 +95,63 @@ def traced(folder):
             tracer.wait()
 
 
+CONFINED = """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+/* As a filter that forbids what attaching takes, and nothing that the program does. */
+static struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+static __attribute__((noinline)) void site_confined(void) { void *volatile block = malloc(12345); (void)block; }
+static void say(const char *words) { if (write(1, words, strlen(words)) < 0) _exit(1); }
+int main(int argc, char **argv) {
+    char line;
+    struct sock_fprog filter = {sizeof rules / sizeof *rules, rules};
+    void *volatile room = malloc(40000);  /* brk is forbidden later */
+    free(room);
+    say("ready\\n");
+    if (argc > 1 ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)
+                 : prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)) abort();
+    say("confined\\n");
+    while (read(0, &line, 1) > 0) if (line == '\\n') { site_confined(); say("done\\n"); }
+    syscall(SYS_exit, 0);
+}
+"""
+
+
+@TESTS.test
+def confined(folder):
+    """A process under seccomp, by filters or strictly, is recorded by probes, and unharmed"""
+    need_probes()
+    source, program = folder / "confined.c", folder / "confined"
+    source.write_text(CONFINED)
+    subprocess.run(["cc", "-O1", "-g", "-w", "-o", program, source], check=True)
+    for words in ((), ("strictly",)):
+        with running(program, *words) as target:
+            answer(target, "confined")
+            file = folder / f"{len(words)}.hpw"
+            command = start([hw.HEAPWISE, "attach", str(target.pid), "-o", file, "--pause", "10s"], stderr=subprocess.PIPE)
+            try:
+                why = command.stderr.readline()
+                hw.need("route ebpf, since" in why and "seccomp" in why, why + (command.stderr.read() if "route" not in why else ""))
+                hw.need("from now on" in command.stderr.readline(), why)
+                tell(target)
+                answer(target, "done")
+                finish(command)
+            finally:
+                end(command)
+            tell(target)
+            answer(target, "done")
+        need_truth(file, {"site_confined": (12345, 1)})
+
+
 @TESTS.test
 def inject(folder):
     """Where it is possible attaching is the route, which --dry-run says"""
