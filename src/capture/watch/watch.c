@@ -28,7 +28,7 @@
 #define THREADS_MOST (1u << 15)
 #define RING_BYTES (4u << 20)
 /* With each call: a quarter of a second of two processors that do nothing else. */
-#define RING_CALLS_BYTES (32u << 20)
+#define RING_CALLS_MOST (32u << 20)
 /* Unwind rows: room for four times as many as there are at first, so that libraries may be loaded
  * and other programs executed later; at least this (16 MiB for both tables). */
 #define ROWS_LEAST (1u << 19)
@@ -210,7 +210,7 @@ static struct error *kernel_start(struct watch *watch, size_t rows)
 		.sites = SITES_MOST,
 		.threads = THREADS_MOST,
 		.rows = rows_room(rows),
-		.ring_bytes = options->on_call ? RING_CALLS_BYTES : RING_BYTES};
+		.ring_bytes = options->on_call ? RING_CALLS_MOST : RING_BYTES};
 	const struct watch_config config = {.mean_bytes = options->mean_bytes,
 		.min_size = options->min_size,
 		.max_size = options->max_size ? options->max_size : UINT64_MAX,

@@ -182,3 +182,9 @@ size_t growth_module_of(const struct growth *growth, uint64_t address)
 	(void)address;
 	return SIZE_MAX;
 }
+
+uint64_t watch_replaced_ns(const struct watch *watch)
+{
+	(void)watch;
+	return 0;
+}

@@ -98,6 +98,9 @@ static int recording_end(
 	int code = problem ? message_error(problem) : 0;
 	if (error)
 		return message_error(error);
+	if (!record->quiet && watch_replaced_ns(watch_recording_watch(recording)))
+		message("process %d went on as another program (exec), which is not recorded",
+			(int)record->recording.pid);
 	const struct collector_recording *first =
 		recording_describe_end(&result, &no_dumps, record->quiet);
 	if (!code && (!first || first->totals.write_error))
@@ -111,6 +114,7 @@ int watch_record_run(const struct watch_record *record, struct error **ret_refus
 	_cleanup_(watch_recording_cleanup) struct watch_recording *recording = NULL;
 	_cleanup_close_ int signals = -1;
 	bool is_ours = record->recording.from_start;
+	signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error like others */
 	struct error *error = signals_open(&signals);
 	if (!error)
 		error = watch_recording_open(&record->recording, &recording);

@@ -295,6 +295,27 @@ def lost(folder):
 
 
 @TESTS.test
+def disk_full(folder):
+    """A file that can't grow is said, with exit status 4; the process goes on, and the figures were counted"""
+    file = folder / "full.hpw"
+    with running(LOOP, "3") as target:
+        command = start(["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", hw.HEAPWISE, "watch", str(target.pid), "--all", "-o", file], stderr=subprocess.PIPE)
+        try:
+            said = command.stderr.readline()
+            skip_if_refused(said)
+            tell(target)
+            answer(target, "done")
+            command.send_signal(signal.SIGINT)
+            said = command.stderr.read()
+            hw.need(command.wait(hw.TIMEOUT) == 4 and str(file.name) in said, f"{command.returncode}: {said}")
+        finally:
+            end(command)
+        tell(target)
+        hw.need(target.wait(hw.TIMEOUT) == 0, "the process does not go on")
+    hw.need(not hw.report(file)["recording"]["complete"], "it is called complete")
+
+
+@TESTS.test
 def for_a_time(folder):
     """--for ends the recording, and the process goes on"""
     file = folder / "for.hpw"
@@ -315,6 +336,7 @@ def executes(folder):
         said = finish(command, None)
     report = hw.report(file)
     hw.need(report["target"]["exit"]["exec"], f"{report['target']} {said}")
+    hw.need("went on as another program (exec), which is not recorded" in said, said)
 
 
 @TESTS.test
