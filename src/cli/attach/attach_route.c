@@ -14,6 +14,10 @@
 #include "cli/terminal/output.h"
 #include "cli/watch/watch_record.h"
 
+#define NS_PER_SECOND 1000000000ull
+/* As `watch` has it. */
+#define GROWTH_INTERVAL_S 5u
+
 bool attach_route_parse(const char *word, enum attach_route *ret)
 {
 	static const char *const names[] = {[ATTACH_ROUTE_AUTO] = "auto",
@@ -101,22 +105,64 @@ int attach_route_probe_outlook(const struct attach_route_request *request, struc
 	return text.failed ? message_error(error_no_memory()) : output_text(&text);
 }
 
+#define ROUTE_WORDS 5
+#define WORD_BYTES 32
+
+/* A command line of another command. */
+struct route_words {
+	char text[ROUTE_WORDS][WORD_BYTES];
+	char *words[ROUTE_WORDS + 1];
+	int count;
+};
+
+static void word_add(struct route_words *line, const char *word)
+{
+	char *place = line->text[line->count];
+	snprintf(place, WORD_BYTES, "%s", word);
+	line->words[line->count++] = place;
+}
+
+static void number_add(struct route_words *line, const char *before, uint64_t number)
+{
+	char word[WORD_BYTES];
+	snprintf(word, sizeof(word), "%s%" PRIu64, before, number);
+	word_add(line, word);
+}
+
+/* `watch --growth` ends after COUNT intervals. */
+static void growth_words_add(struct route_words *line, uint64_t for_ns)
+{
+	uint64_t seconds = (for_ns + NS_PER_SECOND - 1) / NS_PER_SECOND;
+	uint64_t interval = seconds % GROWTH_INTERVAL_S ? 1 : GROWTH_INTERVAL_S;
+	word_add(line, "--growth");
+	if (!seconds)
+		return;
+	number_add(line, "", interval);
+	number_add(line, "", seconds / interval);
+}
+
+static void procfs_words_add(struct route_words *line, const char *for_time)
+{
+	char word[WORD_BYTES];
+	word_add(line, "--every=1s");
+	snprintf(word, sizeof(word), "--for=%s", for_time ? for_time : "");
+	if (for_time)
+		word_add(line, word);
+}
+
 int attach_route_hand_over(const struct attach_route_request *request, enum attach_route route)
 {
 	bool is_growth = route == ATTACH_ROUTE_GROWTH;
 	const struct command *command = is_growth ? &command_watch : &command_maps;
-	_cleanup_free_ char *for_time = NULL;
-	char pid[16], name[16], how[] = "--growth", every[] = "--every=1s";
-	char *words[6] = {name, pid, is_growth ? how : every};
-	int count = 3;
-	snprintf(pid, sizeof(pid), "%d", (int)request->attach->pid);
-	snprintf(name, sizeof(name), "%s", command->name);
-	if (request->for_time && asprintf(&for_time, "--for=%s", request->for_time) < 0)
-		return message_error(error_no_memory());
-	if (for_time)
-		words[count++] = for_time;
+	struct route_words line = {.count = 0};
+	word_add(&line, command->name);
+	number_add(&line, "", (uint64_t)request->attach->pid);
+	if (is_growth)
+		growth_words_add(&line, request->attach->for_ns);
+	else
+		procfs_words_add(&line, request->for_time);
 	if (!request->quiet)
-		message("route %s: heapwise %s %s %s", is_growth ? "growth" : "procfs", name, pid,
-			words[2]);
-	return command->run(command, count, words);
+		message("route %s: heapwise %s %s %s", is_growth ? "growth" : "procfs",
+			line.words[0], line.words[1], line.words[2]);
+	return command->run(command, line.count, line.words);
 }

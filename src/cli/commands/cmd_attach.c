@@ -56,8 +56,9 @@ static const struct option_spec option_specs[] = {
 	{OPT_ATTACH_ROUTE, "route", "HOW",
 		"auto (default): inject, or ebpf if that is refused; inject: change its "
 		"references; "
-		"ebpf: probes in the kernel, as 'heapwise watch'; procfs: no recording, its "
-		"mappings as 'heapwise maps' shows them"},
+		"ebpf: probes in the kernel, as 'heapwise watch'; without a recording: growth: "
+		"which "
+		"stacks touch new memory ('watch --growth'), procfs: its mappings ('maps')"},
 	{0}};
 
 struct attach_request {
@@ -113,7 +114,8 @@ static bool take_route(const struct options *options, const char *text, enum att
 		return true;
 	return take_or_refuse(options,
 		error_create(ERROR_USAGE,
-			"invalid --route '%s': expected auto, inject, ebpf or procfs", text));
+			"invalid --route '%s': expected auto, inject, ebpf, growth or procfs",
+			text));
 }
 
 static bool take_option(const struct options *options, int id, void *ctx)

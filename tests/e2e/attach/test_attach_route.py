@@ -186,10 +186,21 @@ def procfs(_):
 
 
 @TESTS.test
+def growth(_):
+    """--route=growth shows which stacks touch new memory, and ends with --for"""
+    with running(WATCHED) as target:
+        ended = hw.heapwise("attach", str(target.pid), "--route=growth", "--for", "1s")
+        skip_if_refused(ended.errors)
+        hw.need(ended.status == 0 and "route growth: heapwise watch" in ended.errors and ended.text, f"{ended}")
+        hw.need(target.poll() is None, "the process has ended")
+
+
+@TESTS.test
 def wrong_uses(folder):
     """Words that no route has, and options that one has not"""
-    for words, reason in ((("1", "--route=x"), "expected auto, inject, ebpf or procfs"), (("1", "--route=ebpf", "--before=snapshot"), "do not look into"),
-                          (("1", "--route=ebpf", "--seed", "3"), "--seed"), (("1", "--route=procfs", "-o", folder / "x"), "no recording")):
+    for words, reason in ((("1", "--route=x"), "expected auto, inject, ebpf, growth or procfs"), (("1", "--route=ebpf", "--before=snapshot"), "do not look into"),
+                          (("1", "--route=ebpf", "--seed", "3"), "--seed"), (("1", "--route=procfs", "-o", folder / "x"), "no recording"),
+                          (("1", "--route=growth", "--dry-run"), "no recording")):
         ended = hw.heapwise("attach", *words)
         hw.need(ended.status == 2 and reason in ended.errors, f"{words}: {ended}")
 
