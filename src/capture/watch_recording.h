@@ -17,11 +17,12 @@
 
 struct watch_recording_options {
 	pid_t pid;
-	struct mode mode;   /* its kind and sample_bytes; the others are 0 */
-	const char *file;   /* pattern; NULL: the usual one (recording_file.h) */
-	bool overwrite;     /* replace a file that exists */
-	bool from_start;    /* it waits at its beginning (watch_spawn()), and is our child */
-	const char *object; /* as in struct watch_options */
+	struct mode mode;         /* its kind and sample_bytes; the others are 0 */
+	const char *file;         /* pattern; NULL: the usual one (recording_file.h) */
+	bool overwrite;           /* replace a file that exists */
+	bool from_start;          /* it waits at its beginning (watch_spawn()), and is our child */
+	const char *object;       /* as in struct watch_options, */
+	enum watch_probes probes; /* as this */
 };
 
 struct watch_recording;

@@ -68,6 +68,7 @@ static struct error *watching_begin(struct watch_recording *recording)
 	const struct watch_options watch = {.pid = options->pid,
 		.mean_bytes = is_sampled ? options->mode.sample_bytes : 0,
 		.object = options->object,
+		.probes = options->probes,
 		.on_call = watch_source_call,
 		.context = &recording->source};
 	struct error *error = watch_open(&watch, &recording->watch);

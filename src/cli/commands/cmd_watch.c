@@ -539,6 +539,7 @@ static int request_record(struct watch_request *request)
 	recording->mode = (struct mode){.kind = is_sampled ? MODE_SAMPLE : MODE_EXACT,
 		.sample_bytes = is_sampled ? request->watch.mean_bytes : 0};
 	recording->object = request->watch.object;
+	recording->probes = request->watch.probes;
 	recording->from_start = request->command != NULL;
 	recording->pid = (pid_t)request->pid;
 	struct error *error = request->command ? watch_words_split(request->command, &words) : NULL;

@@ -64,9 +64,9 @@ def need_truth(file, expected):
     hw.need(not wrong, f"what is not there: {wrong}")
 
 
-def watched_truth(program, folder):
+def watched_truth(program, folder, *options):
     file = folder / "all.hpw"
-    with running(program) as target, recording(target.pid, file, "--all") as command:
+    with running(program) as target, recording(target.pid, file, "--all", *options) as command:
         tell(target)
         expected = expectations(answer(target, "done"))
         finish(command)
@@ -96,6 +96,12 @@ def truth(folder):
 def static(folder):
     """A static program is recorded, too, which nothing else can"""
     watched_truth(WATCHED_STATIC, folder)
+
+
+@TESTS.test
+def by_perf(folder):
+    """With the probes of kernels before 6.6, too"""
+    watched_truth(WATCHED, folder, "--probes=perf")
 
 
 @TESTS.test
