@@ -7,12 +7,19 @@
 #define PROCESS_MEMORY_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "process/maps.h"
+
+/* How memory is read of a process that is not to notice: no page is brought into memory for it. */
+struct process_memory_gently {
+	uint64_t reads_left; /* at 0 nothing is read any more */
+	bool ended;          /* something was not read for that */
+};
 
 struct process_memory {
 	int memory, pages;               /* descriptors; pages: -1 if it may not be opened */
@@ -21,6 +28,9 @@ struct process_memory {
 	/* Set by a signal handler when nothing is to be read any more, so that a walk through
 	 * memory ends soon; NULL: none. */
 	const volatile sig_atomic_t *stopped;
+	/* Pages that are not in memory are not read: those that were never touched are zeros, and
+	 * of others nothing is known. NULL: all are read. Borrowed; for one thread. */
+	struct process_memory_gently *gently;
 };
 
 /*

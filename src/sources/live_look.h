@@ -28,6 +28,7 @@ struct live_looker {
 	bool nodes_failed;   /* they could not be read at some look */
 	bool scans;          /* resident bytes are those of the page tables */
 	bool owners_known;   /* of the last full look: memory could be read for that */
+	bool owners_cut;     /* of any: reading allocators' tables ended at its bound */
 	size_t left_out;     /* lines of the last look that could not be understood */
 	size_t reused;       /* looks since maps were read */
 	unsigned long pages; /* of the address space when they were */

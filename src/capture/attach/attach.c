@@ -560,7 +560,7 @@ struct error *attach_and_wait(const struct attach_options *options, struct launc
 		.session = {.socket = -1, .abstract = -1, .lock = -1},
 		.began = clock_pair_now(),
 		.file = {.fd = -1},
-		.plan = {.objects.memory = {-1, -1, -1, NULL, NULL}},
+		.plan = {.objects.memory = {-1, -1, -1, NULL, NULL, NULL}},
 		.image = {.memory = -1},
 		.control = -1,
 		.signals = -1,

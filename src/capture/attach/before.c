@@ -157,7 +157,7 @@ static bool may_be_inside(const struct allocator_code *code, const struct stoppe
 static void count_inside(struct before *before)
 {
 	struct allocator_code code = {
-		.maps.text = NULL, .memory = {-1, -1, -1, NULL, NULL}, .map = NULL};
+		.maps.text = NULL, .memory = {-1, -1, -1, NULL, NULL, NULL}, .map = NULL};
 	pid_t pid = before->snapshot.pid;
 	struct error *error = process_maps_read(pid, &code.maps);
 	if (!error)

@@ -309,7 +309,7 @@ static struct error *explain_slots(struct attach_plan *plan, struct error *error
 
 struct error *attach_plan_make(pid_t pid, struct attach_plan *ret)
 {
-	*ret = (struct attach_plan){.pid = pid, .objects.memory = {-1, -1, -1, NULL, NULL}};
+	*ret = (struct attach_plan){.pid = pid, .objects.memory = {-1, -1, -1, NULL, NULL, NULL}};
 	if (kill(pid, 0) && errno == ESRCH)
 		return error_create(ERROR_INPUT, "no such process: %d", (int)pid);
 	struct error *error = check_status(ret);
@@ -338,7 +338,7 @@ struct error *attach_plan_renew(const struct attach_plan *before, struct attach_
 		.operators = before->operators,
 		.allocator = before->allocator,
 		.find_object = before->find_object,
-		.objects.memory = {-1, -1, -1, NULL, NULL}};
+		.objects.memory = {-1, -1, -1, NULL, NULL, NULL}};
 	memcpy(ret->real, before->real, sizeof(ret->real));
 	struct error *error = linked_objects_read(before->pid, &ret->objects);
 	if (!error)

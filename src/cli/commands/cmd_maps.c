@@ -150,6 +150,10 @@ static void notes_make(const struct maps_target *target, const char *notes[MAPS_
 			"Which heaps, blocks and threads' stacks mappings are is not known: the "
 			"memory of the process can't be read (CAP_SYS_PTRACE, "
 			"/proc/sys/kernel/yama/ptrace_scope)";
+	if (target->looker.owners_cut)
+		notes[count++] =
+			"Some heaps may be called anonymous: the tables of allocators take too "
+			"long to read; 'heapwise heap PID maps' reads them whole";
 	if (target->looker.left_out)
 		notes[count++] =
 			"Some lines of /proc/PID/smaps could not be understood: their mappings are "

@@ -20,6 +20,7 @@ struct je_extent {
 	uint64_t address, size;
 	uint64_t about;       /* where its description is (edata_t, extent_t) */
 	uint64_t block_bytes; /* of each of its blocks */
+	uint32_t arena;       /* jemalloc's number */
 	bool is_slab;
 };
 DEFINE_VEC(je_extents, struct je_extent)

@@ -22,6 +22,7 @@ static const uint8_t page_sizes[] = {12, JE_PAGE_BITS_MAX, 14};
 #define STATE_ACTIVE 0u
 #define STATE_MAX 5u
 /* A description's first word. */
+#define BITS_ARENA(bits) ((bits)&0xfff)
 #define BITS_SLAB(bits) ((bits) >> 12 & 1)
 #define BITS_CLASS(bits, shape) ((bits) >> (shape)->classes & 255)
 
@@ -137,6 +138,7 @@ static bool je_tree_read_word(const struct je_malloc *je, uint64_t word, struct 
 	*ret = (struct je_extent){.address = about[1],
 		.size = (about[2] & ~(page_bytes(je) - 1)) - (about[1] - *ret_start),
 		.about = WORD_POINTER(word),
+		.arena = BITS_ARENA(about[0]),
 		.block_bytes = je_class_bytes((unsigned)WORD_CLASS(word)),
 		.is_slab = word & WORD_SLAB};
 	/* From 5.3.1 on large blocks need not fill their class; a page is left for where they

@@ -282,7 +282,7 @@ static struct error *read_objects(struct linked_objects *o)
 
 struct error *linked_objects_read(pid_t pid, struct linked_objects *ret)
 {
-	*ret = (struct linked_objects){.pid = pid, .memory = {-1, -1, -1, NULL, NULL}};
+	*ret = (struct linked_objects){.pid = pid, .memory = {-1, -1, -1, NULL, NULL, NULL}};
 	pid_t thread = process_first_live_thread(pid); /* the first may have ended */
 	struct error *error = process_maps_read(thread, &ret->maps);
 	if (error)

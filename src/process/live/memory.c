@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 
 #define PAGE_BYTES 4096u
 #define ENTRIES 512u
+/* What pagemap says of a page (admin-guide/mm/pagemap). */
+#define ENTRY_IS_PRESENT (1ull << 63)
 
 static int open_pages(pid_t pid)
 {
@@ -24,7 +27,7 @@ struct error *process_memory_open(
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	*ret = (struct process_memory){open(path, O_RDONLY | O_CLOEXEC), -1, -1, maps, NULL};
+	*ret = (struct process_memory){open(path, O_RDONLY | O_CLOEXEC), -1, -1, maps, NULL, NULL};
 	if (ret->memory < 0 && (errno == ESRCH || errno == ENOENT))
 		return error_create(ERROR_INPUT,
 			"process %d has no memory: it has ended, or executes another "
@@ -51,7 +54,7 @@ void process_memory_close(struct process_memory *memory)
 		close(memory->pages);
 	if (memory->shared_pages >= 0)
 		close(memory->shared_pages);
-	*memory = (struct process_memory){-1, -1, -1, NULL, NULL};
+	*memory = (struct process_memory){-1, -1, -1, NULL, NULL, NULL};
 }
 
 static size_t read_plainly(
@@ -70,10 +73,13 @@ static size_t read_plainly(
 	return got;
 }
 
-/* What pagemap says of the pages from an address on, of as many as there is room for; how many. */
-static size_t read_entries(int pages, uint64_t address, uint64_t entries[static ENTRIES])
+/* What pagemap says of the pages of [address, end), of as many as there is room for; how many. */
+static size_t read_entries(
+	int pages, uint64_t address, uint64_t entries[static ENTRIES], uint64_t end)
 {
-	ssize_t n = pread(pages, entries, ENTRIES * sizeof(entries[0]),
+	uint64_t wanted = (end - 1) / PAGE_BYTES - address / PAGE_BYTES + 1;
+	ssize_t n = pread(pages, entries,
+		(size_t)(wanted < ENTRIES ? wanted : ENTRIES) * sizeof(entries[0]),
 		(off_t)(address / PAGE_BYTES * sizeof(entries[0])));
 	return n > 0 ? (size_t)n / sizeof(entries[0]) : 0;
 }
@@ -89,7 +95,7 @@ static size_t read_touched(
 {
 	uint64_t entries[ENTRIES], at = address, end = address + bytes;
 	while (at < end) {
-		size_t count = read_entries(memory->shared_pages, at, entries), i = 0;
+		size_t count = read_entries(memory->shared_pages, at, entries, end), i = 0;
 		if (!count)
 			break;
 		while (i < count && at < end) {
@@ -112,11 +118,53 @@ static size_t read_touched(
 	return (size_t)(at - address);
 }
 
+/* Whether a page that has this entry may be read without bringing it in, or is zeros. */
+static bool is_readable(uint64_t entry, bool is_own)
+{
+	return entry & ENTRY_IS_PRESENT || (!entry && is_own);
+}
+
+/* Reads pages that are in memory; ends at the first of which nothing is known. */
+static size_t read_gently(const struct process_memory *memory, const struct process_map *map,
+	uint64_t address, void *ret, size_t bytes)
+{
+	uint64_t entries[ENTRIES], at = address, end = address + bytes;
+	const bool is_own = !map->inode && !map->shared;
+	while (at < end && memory->gently->reads_left) {
+		size_t count = read_entries(memory->pages, at, entries, end), i = 0;
+		memory->gently->reads_left--;
+		while (i < count && at < end && is_readable(entries[i], is_own)) {
+			bool is_zero = !entries[i];
+			uint64_t from = at;
+			for (; i < count && at < end && is_readable(entries[i], is_own) &&
+				!entries[i] == is_zero;
+				i++)
+				at = next_page(at);
+			at = at < end ? at : end;
+			char *into = (char *)ret + (from - address);
+			if (is_zero)
+				memset(into, 0, (size_t)(at - from));
+			else if (read_plainly(memory, from, into, (size_t)(at - from)) != at - from)
+				return (size_t)(from - address);
+		}
+		if (!count || i < count)
+			break;
+	}
+	memory->gently->ended |= !memory->gently->reads_left;
+	return (size_t)((at < end ? at : end) - address);
+}
+
 size_t process_memory_read(
 	const struct process_memory *memory, uint64_t address, void *ret, size_t bytes)
 {
-	const struct process_map *map =
-		memory->shared_pages < 0 ? NULL : process_maps_find(memory->maps, address);
+	const struct process_map *map = memory->shared_pages < 0 && !memory->gently
+						? NULL
+						: process_maps_find(memory->maps, address);
+	if (memory->gently) {
+		uint64_t here = map ? min(map->end - address, (uint64_t)bytes) : 0;
+		return here && memory->pages >= 0 ? read_gently(memory, map, address, ret, here)
+						  : 0;
+	}
 	if (!map || !map->shared)
 		return read_plainly(memory, address, ret, bytes);
 	size_t here = map->end - address < bytes ? (size_t)(map->end - address) : bytes;
@@ -134,7 +182,7 @@ size_t process_memory_untouched(const struct process_memory *memory, uint64_t ad
 	uint64_t end = address + bytes < map->end ? address + bytes : map->end, at = address;
 	while (at < end) {
 		uint64_t entries[ENTRIES];
-		size_t count = read_entries(pages, at, entries);
+		size_t count = read_entries(pages, at, entries, end);
 		if (!count)
 			break;
 		for (size_t i = 0; i < count && at < end; i++) {

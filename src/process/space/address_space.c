@@ -132,7 +132,7 @@ struct error *address_space_of_core(
 		.core = *core,
 		.auxv = core->auxv,
 		.owner = core->owner,
-		.memory = {-1, -1, -1, NULL, NULL}};
+		.memory = {-1, -1, -1, NULL, NULL, NULL}};
 	*core = (struct core_file){.fd = -1};
 	struct error *error = ret->core.mapped.len ? NULL : address_links_find(ret, files);
 	if (!error)
@@ -183,7 +183,7 @@ struct error *address_space_of_process(
 	*ret = (struct address_space){.is_live = true,
 		.machine = EM_X86_64,
 		.core.fd = -1,
-		.memory = {-1, -1, -1, NULL, NULL}};
+		.memory = {-1, -1, -1, NULL, NULL, NULL}};
 	core_owner_of_process(stopped->pid, &ret->owner);
 	readable = process_first_live_thread(readable);
 	struct error *error = process_maps_read(readable, &ret->maps);

@@ -18,7 +18,7 @@
 void heap_session_init(struct heap_session *session, struct query_context *context)
 {
 	*session = (struct heap_session){.context = context,
-		.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}},
+		.space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL, NULL}},
 		.guard = GUARD_NONE,
 		.heuristics = SEARCH_HEURISTICS_ALL};
 }

@@ -424,7 +424,7 @@ struct error *heap_model_of_core(const struct input *input, struct model **ret)
 {
 	struct heap_names names;
 	struct core_file core = {.fd = -1};
-	struct address_space space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}};
+	struct address_space space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL, NULL}};
 	int fd = input->fd >= 0 ? dup(input->fd) : -1;
 	if (fd < 0)
 		return error_create(

@@ -6,6 +6,7 @@
 
 #include "process/numa_maps.h"
 #include "process/smaps.h"
+#include "sources/maps/live_allocators.h"
 #include "sources/maps/live_owners.h"
 #include "sources/maps/look_entry.h"
 
@@ -148,6 +149,18 @@ static struct error *pages_count(
 	return error;
 }
 
+/* What mappings are for. */
+static struct error *owners_find(struct live_looker *looker, struct memory_look *look)
+{
+	enum live_allocators_result result = LIVE_ALLOCATORS_UNKNOWN;
+	struct error *error = live_owners_find(looker->pid, look, &looker->owners_known);
+	if (!error && looker->owners_known)
+		error = live_allocators_find(looker->pid, look, &result);
+	looker->owners_known &= result != LIVE_ALLOCATORS_UNKNOWN;
+	looker->owners_cut |= result == LIVE_ALLOCATORS_ENDED;
+	return error;
+}
+
 /* The size of the address space in pages; 0: not known. */
 static unsigned long pages_of(struct live_looker *looker)
 {
@@ -186,7 +199,7 @@ static struct error *look_anew(
 	if (!error && !*ret_ended && looker->scans)
 		error = pages_count(looker, look, &outside);
 	if (!error && !*ret_ended && full)
-		error = live_owners_find(looker->pid, look, &looker->owners_known);
+		error = owners_find(looker, look);
 	return error;
 }
 

@@ -348,7 +348,9 @@ static const struct column owner_columns[] = {
 	GROWTH_COLUMNS,
 	{"owner", COLUMN_TEXT, .says = "as of mappings", .title = "OWNER", .gap = 2,
 		.show = owner_show},
-	{"whose", COLUMN_TEXT, .says = "which arena; null: not known, or no heap"}, COLUMNS_END};
+	{"whose", COLUMN_TEXT,
+		.says = "which heap: its arena or allocator; null: not known, or no heap"},
+	COLUMNS_END};
 
 static void owner_cell(const void *context, size_t number, unsigned column, struct cell *ret)
 {
@@ -487,7 +489,8 @@ static const struct column region_columns[] = {{"pid", COLUMN_INTEGER, .says = "
 		.title = "NAME", .gap = 1, .show = name_show},
 	{"end", COLUMN_ADDRESS, .says = "where it ends"},
 	{"whose", COLUMN_TEXT,
-		.says = "\"arena at 0x…\", \"thread 12\"; null: nothing more is known"},
+		.says = "\"arena at 0x…\", \"thread 12\", \"jemalloc, arena 3\", \"partly "
+			"jemalloc\"; null: nothing more is known"},
 	{"offset", COLUMN_INTEGER, UNIT_BYTES, .says = "in the file"},
 	{"inode", COLUMN_INTEGER, .says = "of the file; 0: none, or not known"},
 	{"device", COLUMN_INTEGER,

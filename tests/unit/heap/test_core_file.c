@@ -43,7 +43,7 @@ static int make_core(void)
 static struct error *scan_core(int fd, uint64_t *ret_used)
 {
 	struct core_file core;
-	struct address_space space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL}};
+	struct address_space space = {.core.fd = -1, .memory = {-1, -1, -1, NULL, NULL, NULL}};
 	struct heap_names names;
 	struct heap_scan scan = {.search = NULL};
 	struct error *error = heap_names_open(NULL, NULL, &names);

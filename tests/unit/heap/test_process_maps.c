@@ -142,6 +142,44 @@ CASE(untouched, "pages that nobody touched are told, and shared ones not made by
 	process_maps_deinit(&maps);
 }
 
+/* Whether a page of ours is in memory. */
+static bool is_resident(const void *page)
+{
+	unsigned char flags = 0;
+	CHECK(!mincore((void *)(uintptr_t)page, 4096, &flags));
+	return flags & 1;
+}
+
+CASE(gently, "reading gently brings no page in, and ends at its bound")
+{
+	enum { PAGES = 1024, BYTES = PAGES * 4096 };
+	char *own = map(BYTES, MAP_PRIVATE | MAP_ANONYMOUS, -1), *copy = malloc(BYTES);
+	CHECK(copy);
+	madvise(own, BYTES, MADV_NOHUGEPAGE);
+	own[600 * 4096 + 5] = 'x';
+	memset(copy, 'y', BYTES);
+	struct process_maps maps;
+	struct process_memory memory;
+	struct process_memory_gently gently = {.reads_left = 100};
+	CHECK_OK(process_maps_read(getpid(), &maps));
+	CHECK_OK(process_memory_open(getpid(), getpid(), &maps, &memory));
+	memory.gently = &gently;
+	CHECK_U64(process_memory_read(&memory, (uint64_t)own + 3, copy, BYTES - 3), BYTES - 3);
+	for (size_t i = 0; i < BYTES - 3; i++)
+		CHECK(copy[i] == (i + 3 == 600 * 4096 + 5 ? 'x' : 0));
+	CHECK(is_resident(own + 600 * 4096) && !is_resident(own + 599 * 4096));
+	CHECK(!gently.ended && gently.reads_left < 100);
+	CHECK_U64(process_memory_read(&memory, 4096, copy, 8), 0);
+	gently.reads_left = 1;
+	CHECK(process_memory_read(&memory, (uint64_t)own, copy, BYTES) < BYTES);
+	CHECK(gently.ended);
+	CHECK_U64(process_memory_read(&memory, (uint64_t)own + 600 * 4096, copy, 8), 0);
+	free(copy);
+	munmap(own, BYTES);
+	process_memory_close(&memory);
+	process_maps_deinit(&maps);
+}
+
 static bool none_known(const void *context, uint64_t start, uint64_t end, const char *path)
 {
 	(void)start, (void)end, (void)path;
