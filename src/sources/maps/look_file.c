@@ -56,26 +56,52 @@ static void owner_name_read(const char *owner, struct look_mapping *ret)
 	}
 }
 
+/*
+ * Where the column of the owner begins in a line: at its first word of letters after the range and
+ * the flags. It is not where the heading has it if a number is wider than its column, as addresses
+ * of [vsyscall] are.
+ */
+static size_t owner_place(const char *line, size_t heading)
+{
+	const char *at = line;
+	for (unsigned i = 0; i < 2; i++)
+		at += strspn(at, " "), at += strcspn(at, " ");
+	for (at += strspn(at, " "); *at; at += strspn(at, " ")) {
+		if (*at >= 'a' && *at <= 'z')
+			return (size_t)(at - line);
+		at += strcspn(at, " ");
+	}
+	return heading;
+}
+
+/* Where " (whose)" begins in "name (whose)"; NULL: nowhere. Names of files that are gone end with
+ * " (deleted)". */
+static char *whose_find(char *name)
+{
+	char *last = NULL;
+	for (char *at = name; (at = strstr(at, " (")); at++)
+		last = at;
+	return last && strcmp(last, " (deleted)") != 0 ? last : NULL;
+}
+
 /* What stands in the last two columns: the owner, and "name" or "(whose)" or both. */
 static bool words_read(struct memory_look *look, char *line, const struct look_columns *columns,
 	struct look_mapping *ret)
 {
-	size_t len = strlen(line);
+	size_t len = strlen(line), width = columns->name - columns->owner;
+	size_t first = owner_place(line, columns->owner);
 	char owner[32] = "";
 	ret->name = "";
-	if (len > columns->owner)
+	if (len > first)
 		snprintf(owner, sizeof(owner), "%.*s",
-			(int)(columns->name - columns->owner < sizeof(owner)
-					? columns->name - columns->owner
-					: sizeof(owner) - 1),
-			line + columns->owner);
+			(int)(width < sizeof(owner) ? width : sizeof(owner) - 1), line + first);
 	right_trim(owner);
-	if (len > columns->name) {
-		char *name = line + columns->name, *whose = NULL;
+	if (len > first + width) {
+		char *name = line + first + width, *whose = NULL;
 		right_trim(name);
 		len = strlen(name);
 		if (len > 2 && name[len - 1] == ')')
-			whose = *name == '(' ? name : strstr(name, " (");
+			whose = *name == '(' ? name : whose_find(name);
 		if (whose) {
 			name[len - 1] = 0;
 			ret->whose = arena_strdup(&look->words, whose + (*whose == '(' ? 1 : 2));

@@ -194,6 +194,9 @@ def forms(folder):
         hw.need(grown(mixed) == truths[0], f"of two forms: {grown(mixed)}")
         rows = list(csv.DictReader(io.StringIO(hw.ask("maps", "--csv", paths["new"][1]))))
         hw.need(len(rows) == len(look(told.pid)["mappings"]), f"{len(rows)} rows of CSV")
+        kinds_of = [[(row["start"], row["end"], row["owner"], row["name"]) for row in json.loads(hw.ask("maps", "--json", path))["mappings"]]
+                    for path in paths["new"][:2]]
+        hw.need(kinds_of[0] == kinds_of[1], f"text and JSON: {set(kinds_of[0]) ^ set(kinds_of[1])}")
 
 
 @TESTS.test
