@@ -157,19 +157,43 @@ static __always_inline int block_enter(struct registers *regs, struct watch_conf
 
 /* Calls. */
 
+/*
+ * Whether a call that has the stack pointer of one under way is a jump at the end of that one
+ * (tcmalloc: pvalloc, which goes on in memalign): it returns to where the kernel has its probe of
+ * the return, which is in no file. Else the one before was left by longjmp().
+ */
+__noinline int call_is_jump(__u64 stack_pointer)
+{
+	__u32 zero = 0, at = 0;
+	__u64 returns_to, *in_force = bpf_map_lookup_elem(&table, &zero);
+	if (!in_force || !word_read(stack_pointer, &returns_to))
+		return 0;
+	struct watch_row *row =
+		row_search((__u32)(*in_force >> 32), (__u32)*in_force, returns_to - 1, &at);
+	return !row || row->cfa == WATCH_ROW_NONE;
+}
+
 /* A call inside another one is the allocator's own. */
 static __always_inline int is_inside(const struct watch_thread *thread, __u64 stack_pointer)
 {
-	return thread && thread->stack_pointer > stack_pointer;
+	if (!thread || thread->stack_pointer < stack_pointer)
+		return 0;
+	return thread->stack_pointer > stack_pointer || call_is_jump(stack_pointer);
 }
 
 static __always_inline int call_free(
 	struct registers *regs, const struct watch_config *settings, __u64 address, __u64 cookie)
 {
 	struct watch_block block;
-	if (!address || is_inside(thread_find(), regs->rsp))
+	if (!address)
 		return 0;
-	if (!block_take(address, &block)) {
+	/* Of samples most frees end here, so this comes first. */
+	int is_known = bpf_map_lookup_elem(&blocks, &address) != 0;
+	if (!is_known && settings->sampling != WATCH_ALL)
+		return 0;
+	if (is_inside(thread_find(), regs->rsp))
+		return 0;
+	if (!is_known || !block_take(address, &block)) {
 		if (settings->sampling == WATCH_ALL)
 			count_one(WATCH_COUNT_UNKNOWN);
 		return 0;

@@ -79,6 +79,9 @@ static const struct option_spec option_specs[] = {
 		"write JSON, schema heapwise.watch/1 (--growth: heapwise.growth/1)"},
 	SYMBOL_SPECS{0}};
 
+/* Which allocations are followed: one of these ways. */
+enum sampling_way { WAY_ALL = 1, WAY_MEAN = 2, WAY_RATE = 4 };
+
 struct watch_request {
 	struct watch_options watch;
 	struct watch_shown shown;
@@ -90,6 +93,7 @@ struct watch_request {
 	bool verifies;
 	struct watch_verify verify; /* if so */
 	const char *shows; /* an option of what is printed, which a recording has no use for */
+	unsigned ways;     /* bits of enum sampling_way that were asked for */
 	struct json *json; /* open while it is written */
 	int signals;       /* a descriptor of those that ask to end */
 	bool growth;
@@ -139,6 +143,7 @@ static bool take_rate(const struct options *options, struct watch_request *reque
 	if (!take_count(options, "sample-rate", &rate))
 		return false;
 	request->all = true;
+	request->ways |= WAY_RATE;
 	request->watch.every = rate > UINT32_MAX ? UINT32_MAX : (uint32_t)rate;
 	return true;
 }
@@ -229,8 +234,10 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_WATCH_ALL:
 		request->all = true;
+		request->ways |= WAY_ALL;
 		return true;
 	case OPT_WATCH_MEAN:
+		request->ways |= WAY_MEAN;
 		return take_bytes(options, "sample-bytes", &request->watch.mean_bytes);
 	case 's':
 		return take_rate(options, request);
@@ -486,6 +493,16 @@ static struct error *watch_run(struct watch_request *request)
 	return request->command ? command_watch_it(request) : process_watch(request, false);
 }
 
+/* Returns -1, or the exit status of a wrong use. */
+static int ways_check(const struct command *command, const struct watch_request *request)
+{
+	bool is_one = !(request->ways & (request->ways - 1));
+	return is_one ? -1
+		      : options_wrong(command, "--all, --sample-bytes and -s are three ways to "
+					       "choose allocations: "
+					       "expected one");
+}
+
 /* PID unless -p, INTERVAL, COUNT. Returns -1, or the exit status of a wrong use. */
 static int operands_take(
 	const struct command *command, struct watch_request *request, char **words, int count)
@@ -574,6 +591,8 @@ static int cmd_watch(const struct command *command, int argc, char **argv)
 	int code;
 	bool is_taken = options_each(&options, take_option, &request, &code);
 	if (is_taken)
+		code = ways_check(command, &request);
+	if (is_taken && code < 0)
 		code = operands_take(
 			command, &request, argv + options.operand, argc - options.operand);
 	if (is_taken && code < 0)
