@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "bpf/watch_maps.h"
-#include "capture/watch/elf_file.h"
+#include "process/elf_file.h"
 
 DEFINE_VEC(watch_row_vec, struct watch_row)
 

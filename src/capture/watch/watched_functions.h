@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 #include "bpf/watch_maps.h"
-#include "capture/watch/elf_file.h"
+#include "process/elf_file.h"
 
 enum watched_where {
 	/* Where malloc is defined. So operators new and delete of a library that only calls malloc

@@ -3,8 +3,8 @@
  * An ELF file of x86-64 as it is on disk: its functions and where they are in it. Any part of it
  * may be wrong; what does not fit the file is left out.
  */
-#ifndef CAPTURE_ELF_FILE_H
-#define CAPTURE_ELF_FILE_H
+#ifndef PROCESS_ELF_FILE_H
+#define PROCESS_ELF_FILE_H
 
 #include <elf.h>
 #include <stdbool.h>
@@ -41,10 +41,15 @@ const Elf64_Shdr *elf_file_section(const struct elf_file *file, const char *name
 /* Finds the build-id, at most ELF_BUILD_ID_MAX bytes. Returns how long it is; 0: it has none. */
 size_t elf_file_build_id(const struct elf_file *file, uint8_t ret[ELF_BUILD_ID_MAX]);
 
-/* Called for each function that is defined; returns false to stop. */
-typedef bool elf_function_found(void *context, const char *name, uint64_t address, uint64_t bytes);
+/* Called for the symbol of each function that is defined; returns false to stop. */
+typedef bool elf_symbol_found(void *context, const char *name, const Elf64_Sym *symbol);
 /* Goes through the functions of both symbol tables; many are in both. Indirect functions (ifunc)
  * are left out. */
+void elf_file_symbols(const struct elf_file *file, elf_symbol_found *found, void *context);
+
+/* Called for each function that is defined; returns false to stop. */
+typedef bool elf_function_found(void *context, const char *name, uint64_t address, uint64_t bytes);
+/* Does as elf_file_symbols(). */
 void elf_file_functions(const struct elf_file *file, elf_function_found *found, void *context);
 
 #endif

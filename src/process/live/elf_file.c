@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/watch/elf_file.h"
+#include "process/elf_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +152,7 @@ size_t elf_file_build_id(const struct elf_file *file, uint8_t ret[ELF_BUILD_ID_M
 }
 
 static bool table_functions(const struct elf_file *file, const Elf64_Shdr *section,
-	elf_function_found *found, void *context)
+	elf_symbol_found *found, void *context)
 {
 	if (section->sh_link >= file->section_count || section->sh_offset % 8)
 		return true;
@@ -167,13 +167,13 @@ static bool table_functions(const struct elf_file *file, const Elf64_Shdr *secti
 		if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF ||
 			symbol->st_name >= text->sh_size)
 			continue;
-		if (!found(context, strings + symbol->st_name, symbol->st_value, symbol->st_size))
+		if (!found(context, strings + symbol->st_name, symbol))
 			return false;
 	}
 	return true;
 }
 
-void elf_file_functions(const struct elf_file *file, elf_function_found *found, void *context)
+void elf_file_symbols(const struct elf_file *file, elf_symbol_found *found, void *context)
 {
 	for (size_t i = 0; i < file->section_count; i++) {
 		const Elf64_Shdr *section = &file->sections[i];
@@ -182,4 +182,21 @@ void elf_file_functions(const struct elf_file *file, elf_function_found *found, 
 		if (!table_functions(file, section, found, context))
 			return;
 	}
+}
+
+struct function_caller {
+	elf_function_found *found;
+	void *context;
+};
+
+static bool call_function(void *context, const char *name, const Elf64_Sym *symbol)
+{
+	const struct function_caller *caller = context;
+	return caller->found(caller->context, name, symbol->st_value, symbol->st_size);
+}
+
+void elf_file_functions(const struct elf_file *file, elf_function_found *found, void *context)
+{
+	struct function_caller caller = {found, context};
+	elf_file_symbols(file, call_function, &caller);
 }
