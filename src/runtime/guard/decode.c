@@ -431,3 +431,81 @@ const struct decode_operand *decode_find_operand(const struct decoded *decoded, 
 	}
 	return unknown;
 }
+
+static uint32_t displacement_bytes(const struct instruction *i)
+{
+	bool is_byte = !i->map && (i->opcode == 0xeb || (i->opcode & 0xf0) == 0x70 ||
+					  (i->opcode & 0xfc) == 0xe0);
+	return is_byte ? 1 : 4;
+}
+
+/* What control flow does. Far calls and jumps are none of a program's. */
+static enum decode_flow find_flow(const struct instruction *i, bool *ret_relative)
+{
+	uint8_t o = i->opcode, form = form_of(i);
+	bool plain = !i->map && !i->is_vex, second = i->map == 1 && !i->is_vex;
+	*ret_relative = true;
+	if (plain && (o == 0xe9 || o == 0xeb))
+		return DECODE_JUMP;
+	if ((plain && (o & 0xf0) == 0x70) || (second && (o & 0xf0) == 0x80))
+		return DECODE_JUMP_IF;
+	if (plain && ((o & 0xfc) == 0xe0 || (o == 0xc7 && i->modrm == 0xf8)))
+		return DECODE_LOOP;
+	if (plain && o == 0xe8)
+		return DECODE_CALL;
+	*ret_relative = false;
+	if (plain && o == 0xff && (form == 2 || form == 3))
+		return DECODE_CALL;
+	if (plain && ((o == 0xff && (form == 4 || form == 5)) || o == 0xc2 || o == 0xc3 ||
+			     o == 0xcc || o == 0xf4))
+		return DECODE_ENDS;
+	return second && o == 0x0b ? DECODE_ENDS : DECODE_GOES_ON;
+}
+
+/* Takes the ModRM byte's memory, of which only the length counts here. */
+static void take_memory(struct instruction *i, struct decode_shape *shape)
+{
+	static const struct decode_registers none;
+	bool from_rip;
+	(void)take_address(i, &none, 1, &from_rip);
+	if (from_rip)
+		shape->rip_at = (uint8_t)(i->at - 4);
+}
+
+bool decode_find_shape(const uint8_t *bytes, size_t available, struct decode_shape *ret)
+{
+	struct instruction i = {.bytes = bytes,
+		.available = available < DECODE_BYTES_MAX ? available : DECODE_BYTES_MAX};
+	struct decode_shape shape = {.bytes = 0};
+	bool relative;
+	if (!take_opcode(&i))
+		return false;
+	uint16_t form = decode_find_opcode(&i);
+	if (form & MODRM) {
+		i.modrm = take_byte(&i);
+		form = decode_find_form(&i, form);
+		if (form && has_memory(&i))
+			take_memory(&i, &shape);
+	}
+	if (!form || i.is_short)
+		return false;
+	shape.flow = (uint8_t)find_flow(&i, &relative);
+	if (relative) {
+		/* Processors differ in what the prefix means there. */
+		if (i.small_operands && !is_wide(&i))
+			return false;
+		shape.displacement_at = (uint8_t)i.at;
+		shape.displacement_bytes = (uint8_t)displacement_bytes(&i);
+		shape.condition = shape.flow == DECODE_JUMP_IF ? i.opcode & 0xf : 0;
+		i.at += shape.displacement_bytes;
+	} else if (!i.map && i.opcode >= 0xa0 && i.opcode <= 0xa3) {
+		i.at += i.small_addresses ? 4 : 8;
+	} else {
+		i.at += count_immediate(&i, form);
+	}
+	shape.bytes = (uint8_t)i.at;
+	if (i.at > i.available)
+		return false;
+	*ret = shape;
+	return true;
+}

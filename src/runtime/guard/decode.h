@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Runs when: a page fault of the program is looked at, in a signal handler. May touch: nothing but
- * what it is given.
+ * Runs when: a page fault of the program is looked at, in a signal handler; in the command, where
+ * it changes code of a process (src/capture/attach). May touch: nothing but what it is given.
  *
  * What an x86-64 instruction does to memory: reads or writes, how many bytes, at which addresses.
  */
@@ -52,6 +52,29 @@ struct decoded {
  */
 bool decode_instruction(const uint8_t *bytes, size_t available,
 	const struct decode_registers *registers, struct decoded *ret);
+
+/* Where an instruction's bytes mean an address relative to it. */
+enum decode_flow {
+	DECODE_GOES_ON,
+	DECODE_JUMP,    /* jmp with a displacement */
+	DECODE_JUMP_IF, /* jcc with a displacement: the condition is the opcode's low four bits */
+	DECODE_LOOP,    /* loop, jrcxz, xbegin: a displacement and no other form */
+	DECODE_CALL,    /* near, with a displacement or through an operand */
+	DECODE_ENDS, /* ret, jmp through an operand, ud2, hlt, int3: what follows is not reached */
+};
+
+struct decode_shape {
+	uint8_t bytes;           /* of the instruction */
+	uint8_t flow;            /* enum decode_flow */
+	uint8_t displacement_at; /* of DECODE_JUMP to DECODE_CALL; 0: there is none */
+	uint8_t displacement_bytes;
+	uint8_t rip_at;    /* where the displacement of an operand relative to rip is; 0: none */
+	uint8_t condition; /* of DECODE_JUMP_IF */
+};
+
+/* Finds how long the instruction at `bytes` is and what in it depends on where it is. Returns false
+ * as decode_instruction() does. */
+bool decode_find_shape(const uint8_t *bytes, size_t available, struct decode_shape *ret);
 
 /*
  * Returns the operand that a page fault at `address` was of: the one that contains it, or else one
