@@ -28,6 +28,10 @@ struct attach_kept {
 struct attach_outlook {
 	char *allocator; /* path of the object that defines malloc; owned */
 	size_t slots, objects, other;
+	/* Of the program itself, that are changed as no reference leads to them, and their names,
+	 * for people; why there are not more of them. NULL: none, nothing to say; owned. */
+	size_t functions;
+	char *function_names, *functions_refused;
 	unsigned threads;
 	bool own_operators; /* operators new and delete are the allocator's */
 	bool is_filtered; /* it is under seccomp filters: they are looked at when it is attached */
@@ -55,10 +59,11 @@ struct attach_copy {
 /* What has been done. */
 struct attach_start {
 	const char *file; /* of the recording; absolute */
-	size_t slots, objects;
-	uint64_t stop_ns, pause_ns; /* to stop all threads; that they stood still */
-	size_t late_threads;        /* that have not stopped: they are in the kernel */
-	pid_t late_tid;             /* the first of them */
+	size_t slots, objects, functions;
+	const char *functions_refused; /* NULL: nothing to say */
+	uint64_t stop_ns, pause_ns;    /* to stop all threads; that they stood still */
+	size_t late_threads;           /* that have not stopped: they are in the kernel */
+	pid_t late_tid;                /* the first of them */
 	enum hpw_older older; /* why what was there before is not listed; UNKNOWN: it is being */
 	const struct attach_kept *kept;
 };
@@ -99,7 +104,7 @@ struct error *attach_and_wait(
 struct attach_end {
 	char *file;          /* of the recording; NULL: its collector has not done it; owned */
 	pid_t collector;     /* that is stopped, and completes the recording later; 0: it is gone */
-	size_t slots;        /* put back; unknown if there is a file: 0 */
+	size_t slots;        /* put back, functions too; unknown if there is a file: 0 */
 	uint64_t left_bytes; /* still mapped in the process; likewise */
 	pid_t late_tid;      /* a thread that does not return from the kernel; 0: none; likewise */
 };

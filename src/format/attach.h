@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define HW_ATTACH_MAGIC 0x3168636174746168ull /* "hattach1" */
-#define HW_ATTACH_VERSION 2u
+#define HW_ATTACH_VERSION 3u
 
 /* As the image is shown in the process's memory map: /memfd:heapwise-attach */
 #define HW_ATTACH_NAME "heapwise-attach"
@@ -70,6 +70,51 @@ enum hw_attach_function {
 	HW_ATTACH_FUNCTIONS = 40
 };
 
+/*
+ * Functions of the executable that are changed themselves, as no word leads to them: their first
+ * bytes become a jump to a hook.
+ */
+enum hw_attach_inline {
+	HW_INLINE_MALLOC,
+	HW_INLINE_CALLOC,
+	HW_INLINE_REALLOC,
+	HW_INLINE_REALLOCARRAY,
+	HW_INLINE_FREE,
+	HW_INLINE_CFREE,
+	HW_INLINE_POSIX_MEMALIGN,
+	HW_INLINE_ALIGNED_ALLOC,
+	HW_INLINE_MEMALIGN,
+	HW_INLINE_VALLOC,
+	HW_INLINE_PVALLOC,
+	HW_INLINE_FREE_SIZED,
+	HW_INLINE_FREE_ALIGNED_SIZED,
+	/* The same functions of another allocator, whose names have a prefix; not the last two. */
+	HW_INLINE_OTHER,
+	HW_INLINE_OTHER_LAST = HW_INLINE_OTHER + HW_INLINE_PVALLOC,
+	/* jemalloc's, of either. */
+	HW_INLINE_MALLOCX,
+	HW_INLINE_RALLOCX,
+	HW_INLINE_DALLOCX,
+	HW_INLINE_SDALLOCX,
+	/* The allocator's own operators: in the order of HW_ATTACH_NEW to
+	   HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW. */
+	HW_INLINE_NEW,
+	HW_INLINE_DELETE = HW_INLINE_NEW + HW_ATTACH_DELETE - HW_ATTACH_NEW,
+	HW_INLINE_FORK = HW_INLINE_NEW + HW_ATTACH_FORK - HW_ATTACH_NEW,
+	HW_INLINE_FUNCTIONS
+};
+#define HW_ATTACH_JUMP_BYTES 5u
+/* Room for what a jump has overwritten, and the way back. */
+#define HW_ATTACH_STUB_BYTES 64u
+
+/* A function that is changed. */
+struct hw_attach_patch {
+	uint64_t address;           /* of the jump; 0: none */
+	uint8_t before[8], jump[8]; /* of which HW_ATTACH_JUMP_BYTES count */
+};
+/* Where signal handlers return to; more than one if several libcs are there. */
+#define HW_ATTACH_RETURNS 4u
+
 /* Whose operators new and delete the process has. */
 enum hw_attach_operators {
 	/* The C++ library's, which are malloc and free with other names: the hooks call those. */
@@ -116,6 +161,14 @@ struct hw_attach {
 	struct hw_attach_range inner[HW_ATTACH_INNER_MAX];
 	/* Mapped for the image: from where to where, each, as the tool unmaps it. */
 	uint64_t image, image_bytes, own_bytes, shared, shared_bytes;
+	/* What the hooks of `patches` call: the functions as they were. 0: it is not changed. */
+	uint64_t original[HW_INLINE_FUNCTIONS];
+	uint64_t signal_returns[HW_ATTACH_RETURNS]; /* 0: no more */
+	uint64_t tables, tables_bytes;              /* see hw_attach_object.tables; 0: none */
+	/* 1: some of the functions have one address (tcmalloc's free and operators delete), so
+	 * that it is not known by which name a block was asked for. */
+	uint64_t plain_kinds;
+	struct hw_attach_patch patches[HW_INLINE_FUNCTIONS];
 	struct hw_attach_slot slots[HW_ATTACH_SLOTS_MAX];
 };
 
@@ -167,9 +220,11 @@ struct hw_attach_object {
 	uint64_t bias;       /* address - bias = the ELF file's own address */
 	uint64_t eh_frame_hdr;
 	uint64_t eh_frame_word; /* the first 8 bytes there */
-	uint64_t identity;      /* its struct link_map */
-	uint32_t path;          /* where it begins in `paths`; "": the program */
-	uint32_t gone;          /* 1: not loaded any more; also set by the image */
+	uint64_t
+		tables; /* where that is if it is none of its parts: the tool has made it; else 0 */
+	uint64_t identity; /* its struct link_map */
+	uint32_t path;     /* where it begins in `paths`; "": the program */
+	uint32_t gone;     /* 1: not loaded any more; also set by the image */
 };
 #define HW_ATTACH_OBJECTS_MAX 4096u
 #define HW_ATTACH_PATHS_MAX (1u << 19)

@@ -43,15 +43,15 @@ struct linked_objects {
 	struct process_maps maps;
 	struct process_memory memory;
 	struct linked_object_vec objects; /* in the order in which symbols are looked up */
-	uint64_t debug;                   /* address of struct r_debug */
+	uint64_t debug;                   /* address of struct r_debug; 0: it is static */
 	/* Of the auxiliary vector. */
 	uint64_t program_headers, program_header_count;
 };
 
 /*
- * Reads the objects of a process. ERROR_INPUT if there is no such process, or it has none that are
- * bound at run time (statically linked), ERROR_ENVIRONMENT if its memory may not be read. Call
- * linked_objects_deinit() in any case.
+ * Reads the objects of a process. Of a statically linked program that is the program alone, without
+ * symbols and references (debug: 0). ERROR_INPUT if there is no such process, ERROR_ENVIRONMENT if
+ * its memory may not be read. Call linked_objects_deinit() in any case.
  */
 struct error *linked_objects_read(pid_t pid, struct linked_objects *ret) must_check_;
 void linked_objects_deinit(struct linked_objects *objects);

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import hw
+from processes import status_line
 from told import Told
 
 TARGET = hw.TARGETS / "attached"
@@ -64,6 +65,17 @@ def detach(target, by=()):
 
 def maps(target):
     return Path(f"/proc/{target.pid}/maps").read_text()
+
+
+def need_going_on(pid):
+    """It goes to sleep and wakes up some more times."""
+    def slept():
+        try:
+            return int(status_line(pid, "voluntary_ctxt_switches"))
+        except (FileNotFoundError, ProcessLookupError) as error:
+            raise hw.Failure(f"process {pid} has gone") from error
+    until = slept() + 5
+    hw.wait_until(lambda: slept() >= until, f"process {pid} does not go on")
 
 
 def need_let_go(target):

@@ -106,15 +106,30 @@ static void note_unseen(const struct attaching *a)
 	(void)!pwrite(a->rings, both, sizeof(both), offsetof(struct hw_shm, attached_later));
 }
 
+/* "malloc, calloc, je_malloc" */
+static char *describe_functions(const struct inline_plan *inlined)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < inlined->functions.len; i++)
+		text_printf(&text, "%s%s", i ? ", " : "", inlined->functions.data[i].name);
+	return text.failed || !text.data ? NULL : strdup(text.data);
+}
+
 static struct error *describe_plan(const struct attach_plan *plan, struct attach_outlook *ret)
 {
 	ret->slots = plan->slots.len;
 	ret->objects = plan->changed_objects;
 	ret->other = plan->other;
 	ret->threads = plan->threads;
-	ret->own_operators = plan->operators == HW_ATTACH_OPERATORS_OWN;
+	ret->own_operators =
+		plan->operators == HW_ATTACH_OPERATORS_OWN || plan->inlined.has_operators;
 	ret->is_filtered = plan->is_filtered;
 	find_kept(plan, &ret->kept);
+	ret->functions = plan->inlined.functions.len;
+	ret->function_names = describe_functions(&plan->inlined);
+	if (plan->inlined.refused)
+		ret->functions_refused = strdup(plan->inlined.refused);
 	ret->allocator = strdup(plan->allocator);
 	return ret->allocator ? NULL : error_no_memory();
 }
@@ -137,6 +152,9 @@ void attach_outlook_deinit(struct attach_outlook *outlook)
 {
 	free(outlook->allocator);
 	outlook->allocator = NULL;
+	free(outlook->function_names);
+	free(outlook->functions_refused);
+	outlook->function_names = outlook->functions_refused = NULL;
 	free(outlook->kept.where);
 	outlook->kept.where = NULL;
 }
@@ -517,6 +535,8 @@ static void report_start(const struct attaching *a)
 	const struct attach_start start = {.file = a->file.name,
 		.slots = a->plan.slots.len,
 		.objects = a->plan.changed_objects,
+		.functions = a->plan.inlined.functions.len,
+		.functions_refused = a->plan.inlined.refused,
 		.stop_ns = a->attached.pause.stop_ns,
 		.pause_ns = a->attached.pause.all_ns,
 		.late_threads = a->attached.pause.late_threads,
@@ -610,7 +630,7 @@ struct error *attach_let_go(pid_t pid,
 	}
 	/* The collector may be gone; one that is stopped finds that it has been done. */
 	struct error *error = attach_remove(pid, NULL, &removed);
-	ret->slots = removed.slots;
+	ret->slots = removed.slots + removed.functions;
 	ret->left_bytes = removed.left_bytes;
 	ret->late_tid = removed.late_tid;
 	error_destroy(asked);

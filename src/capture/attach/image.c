@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -100,6 +101,52 @@ static const char *const hook_names[HW_ATTACH_FUNCTIONS] = {
 	[HW_ATTACH_DLVSYM] = "at_hook_dlvsym",
 };
 
+/* From HW_INLINE_MALLOC on; those of the operators are in the table above. */
+static const char *const inline_names[HW_INLINE_NEW] = {
+	[HW_INLINE_MALLOC] = "malloc",
+	[HW_INLINE_CALLOC] = "calloc",
+	[HW_INLINE_REALLOC] = "realloc",
+	[HW_INLINE_REALLOCARRAY] = "reallocarray",
+	[HW_INLINE_FREE] = "free",
+	[HW_INLINE_CFREE] = "cfree",
+	[HW_INLINE_POSIX_MEMALIGN] = "posix_memalign",
+	[HW_INLINE_ALIGNED_ALLOC] = "aligned_alloc",
+	[HW_INLINE_MEMALIGN] = "memalign",
+	[HW_INLINE_VALLOC] = "valloc",
+	[HW_INLINE_PVALLOC] = "pvalloc",
+	[HW_INLINE_FREE_SIZED] = "free_sized",
+	[HW_INLINE_FREE_ALIGNED_SIZED] = "free_aligned_sized",
+	[HW_INLINE_MALLOCX] = "mallocx",
+	[HW_INLINE_RALLOCX] = "rallocx",
+	[HW_INLINE_DALLOCX] = "dallocx",
+	[HW_INLINE_SDALLOCX] = "sdallocx",
+};
+
+static bool is_other(unsigned function)
+{
+	return function >= HW_INLINE_OTHER && function <= HW_INLINE_OTHER_LAST;
+}
+
+const char *attach_inline_name(unsigned function)
+{
+	if (function >= HW_INLINE_FORK)
+		return "_Fork";
+	if (function >= HW_INLINE_NEW)
+		return attach_function_names[function - HW_INLINE_NEW + HW_ATTACH_NEW];
+	return inline_names[is_other(function) ? function - HW_INLINE_OTHER : function];
+}
+
+/* "at_inline_malloc", "at_inline_other_malloc"; of operators as their other hooks. */
+static void name_inline_hook(unsigned function, char *ret, size_t room)
+{
+	const char *name = attach_inline_name(function);
+	if (function >= HW_INLINE_FORK)
+		name = "fork";
+	else if (function >= HW_INLINE_NEW)
+		name = hook_names[function - HW_INLINE_NEW + HW_ATTACH_NEW] + strlen("at_hook_");
+	snprintf(ret, room, "at_inline_%s%s", is_other(function) ? "other_" : "", name);
+}
+
 static const Elf64_Phdr *part_of_type(uint32_t type)
 {
 	const Elf64_Ehdr *file = (const void *)attach_image_data;
@@ -155,6 +202,23 @@ static bool write_parts(struct attach_image *image)
 	return image->data && !ftruncate(image->memory, (off_t)image->bytes);
 }
 
+static bool find_inline_hooks(struct attach_image *image)
+{
+	const Elf64_Sym *stubs = find_symbol("hw_attach_stubs");
+	if (!stubs || stubs->st_size != (uint64_t)HW_INLINE_FUNCTIONS * HW_ATTACH_STUB_BYTES)
+		return false;
+	image->stubs = stubs->st_value;
+	for (unsigned i = 0; i < HW_INLINE_FUNCTIONS; i++) {
+		char name[64];
+		name_inline_hook(i, name, sizeof(name));
+		const Elf64_Sym *hook = find_symbol(name);
+		if (!hook)
+			return false;
+		image->inline_hooks[i] = hook->st_value;
+	}
+	return true;
+}
+
 static bool find_parts(struct attach_image *image)
 {
 	const Elf64_Sym *settings = find_symbol("hw_attach");
@@ -172,7 +236,7 @@ static bool find_parts(struct attach_image *image)
 			return false;
 		image->hooks[i] = hook->st_value;
 	}
-	return true;
+	return find_inline_hooks(image);
 }
 
 struct error *attach_image_open(struct attach_image *ret)

@@ -11,10 +11,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "capture/attach/filters.h"
+#include "capture/attach/inline_write.h"
 #include "capture/attach/object_table.h"
 #include "capture/shared_memory.h"
 #include "format/shm.h"
@@ -26,6 +29,9 @@
 #define STOPS_MAX 8
 /* PIDFD_THREAD of linux/pidfd.h, which is newer than Debian 12. */
 #define OTHER_THREAD O_EXCL
+/* And without a thread among the bytes of its functions that are to be changed. */
+#define STOPS_INLINE_MAX 50
+#define STOPS_STEP_NS 1000000
 /* glibc's and musl's struct pthread have the thread's id there, from the thread pointer on. */
 static const uint64_t tid_offsets[] = {720, 48};
 
@@ -146,7 +152,9 @@ static void unmap_all(struct injection *in, const struct attach_image *image)
 		injection_call_anyway(in, SYS_munmap, s->memory, s->own_bytes, 0);
 	if (s->image && !in->is_earlier)
 		injection_call_anyway(in, SYS_munmap, s->image, s->image_bytes, 0);
-	s->shared = s->memory = s->own = s->slot_count = 0;
+	if (s->tables)
+		injection_call_anyway(in, SYS_munmap, s->tables, s->tables_bytes, 0);
+	s->shared = s->memory = s->own = s->slot_count = s->tables = 0;
 	if (in->is_earlier) /* its code looks there */
 		(void)!injection_write(
 			in, s->image + image->settings, s, offsetof(struct hw_attach, slots));
@@ -159,25 +167,82 @@ static uint64_t find_earlier(
 {
 	const struct process_map_vec *maps = &plan->objects.maps.maps;
 	_cleanup_free_ char *ours = malloc(image->data), *theirs = malloc(image->data);
+	size_t stubs_bytes = (size_t)HW_INLINE_FUNCTIONS * HW_ATTACH_STUB_BYTES;
 	if (!ours || !theirs || pread(image->memory, ours, image->data, 0) != (ssize_t)image->data)
 		return 0;
+	memset(ours + image->stubs, 0, stubs_bytes); /* are as they are, written each time */
 	for (size_t i = 0; i < maps->len; i++) {
 		if (strstr(maps->data[i].path, "/memfd:" HW_ATTACH_NAME) && !maps->data[i].offset &&
-			injection_read(in, maps->data[i].start, theirs, image->data) &&
-			!memcmp(ours, theirs, image->data))
-			return maps->data[i].start;
+			injection_read(in, maps->data[i].start, theirs, image->data)) {
+			memset(theirs + image->stubs, 0, stubs_bytes);
+			if (!memcmp(ours, theirs, image->data))
+				return maps->data[i].start;
+		}
 	}
 	return 0;
 }
 
-static void map_image(struct injection *in, const struct attach_image *image, int descriptor)
+/* A forked child has the table of the process that it is a copy of. */
+static bool keep_tables(struct injection *in, const struct attach_image *image)
 {
 	struct hw_attach *s = in->settings;
+	uint64_t both[2] = {0, 0};
+	static_assert(
+		offsetof(struct hw_attach, tables_bytes) == offsetof(struct hw_attach, tables) + 8,
+		"side by side");
+	if (!s->tables_bytes || !in->is_earlier ||
+		!injection_read(in, s->image + image->settings + offsetof(struct hw_attach, tables),
+			both, sizeof(both)) ||
+		!both[0] || both[1] != s->tables_bytes)
+		return false;
+	s->tables = both[0];
+	return true;
+}
+
+/* Where the table of unwind entries and, behind it, the image are to be, for jumps to reach it;
+ * an earlier image is where it is. */
+static uint64_t find_place(
+	struct injection *in, const struct attach_plan *plan, const struct attach_image *image)
+{
+	struct process_maps maps = {.text = NULL};
+	struct hw_attach *s = in->settings;
+	size_t entries = plan->frames.len;
+	if (in->error || !plan->inlined.functions.len)
+		return 0;
+	s->tables_bytes = entries ? align_up(frame_table_bytes(entries), PAGE) : 0;
+	uint64_t bytes = s->tables_bytes + (in->is_earlier ? 0 : image->bytes);
+	if (!bytes || keep_tables(in, image))
+		return 0;
+	in->error = process_maps_read(in->pid, &maps);
+	uint64_t place = in->error ? 0 : inline_find_place(&maps, &plan->inlined, bytes);
+	process_maps_deinit(&maps);
+	if (!place && !in->error && !in->is_earlier)
+		injection_fail(in, "there is no room near its allocator's functions", ENOMEM);
+	return place;
+}
+
+/* The table belongs below the program; without a place there stacks do without. */
+static void map_tables(struct injection *in, const struct attach_plan *plan, uint64_t place)
+{
+	struct hw_attach *s = in->settings;
+	if (in->error || !s->tables_bytes || s->tables || !place ||
+		place > plan->inlined.code_start)
+		return;
+	s->tables = do_call(in, "memory", SYS_mmap, place, s->tables_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0);
+}
+
+/* place: where it has to be; 0: anywhere. */
+static void map_image(
+	struct injection *in, const struct attach_image *image, int descriptor, uint64_t place)
+{
+	struct hw_attach *s = in->settings;
+	uint64_t fixed = place ? MAP_FIXED_NOREPLACE : 0;
 	s->image_bytes = image->bytes;
 	if (s->image)
 		return;
-	s->image = do_call(in, "to map code", SYS_mmap, 0, image->bytes, PROT_READ | PROT_EXEC,
-		MAP_PRIVATE, (uint64_t)descriptor, 0);
+	s->image = do_call(in, "to map code", SYS_mmap, place, image->bytes, PROT_READ | PROT_EXEC,
+		MAP_PRIVATE | fixed, (uint64_t)descriptor, 0);
 	if (s->image)
 		do_call(in, "to map data", SYS_mmap, s->image + image->data,
 			image->bytes - image->data, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
@@ -271,8 +336,13 @@ static void write_slots(struct injection *in)
 		if (!injection_write(in, s->slots[done].address, &s->slots[done].hook, 8))
 			injection_fail(in, "its tables of functions can't be written to", errno);
 	}
-	for (; in->error && done-- > 0;)
+	size_t left = 0;
+	if (!in->error)
+		return;
+	while (done-- > 0)
 		(void)!injection_write(in, s->slots[done].address, &s->slots[done].before, 8);
+	(void)inline_put_back(in, false, &left);
+	(void)inline_put_back(in, true, &left);
 }
 
 /* Another command may have attached it meanwhile. */
@@ -330,6 +400,7 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 	struct hw_attach *s = in->settings;
 	const int ours[2] = {image->memory, shared};
 	int theirs[2] = {-1, -1};
+	uint64_t place;
 	*s = (struct hw_attach){.magic = HW_ATTACH_MAGIC,
 		.version = HW_ATTACH_VERSION,
 		.operators = plan->operators,
@@ -344,11 +415,13 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0);
 	if (in->scratch)
 		give_descriptors(in, ours, theirs);
-	map_image(in, image, theirs[0]);
+	place = find_place(in, plan, image);
+	map_image(in, image, theirs[0], place ? place + s->tables_bytes : 0);
+	map_tables(in, plan, place);
 	check_filters(in, s->image);
 	map_memory(in, image, theirs[1]);
 	s->samples = plan->samples ? s->own : 0;
-	s->sampled = plan->inner_count ? 0 : s->samples;
+	s->sampled = plan->inner_count || plan->inlined.functions.len ? 0 : s->samples;
 	for (int i = 0; i < 2; i++) {
 		if (theirs[i] >= 0)
 			injection_call_anyway(in, SYS_close, (uint64_t)theirs[i], 0, 0);
@@ -359,11 +432,16 @@ static void inject_stopped(struct injection *in, const struct attach_plan *plan,
 		s->tid_offset = find_tid_offset(in);
 		collect_slots(in, plan, image);
 		set_inner(s, plan, image->data);
+		inline_prepare(in, &plan->inlined, image);
+		if (plan->table.len)
+			inline_write_frames(in, &plan->frames, &plan->table.data[0].row);
 	}
 	if (!plan->find_object)
 		object_table_write(in, &plan->table, s->own, image->layout.objects);
 	note_attached(in, shared);
 	write_settings(in, image);
+	if (!in->error)
+		inline_write_jumps(in);
 	if (!in->error)
 		write_slots(in);
 	if (in->error)
@@ -426,6 +504,34 @@ static struct error *stop_alone(struct injection *in)
 	return NULL;
 }
 
+static struct error *refuse_obstacle(const struct injection *in, const char *what, pid_t tid)
+{
+	return error_create(ERROR_ENVIRONMENT,
+		"process %d: its allocator's functions can't be changed now, as thread %d %s "
+		"(in %d attempts); nothing was changed. Try again",
+		(int)in->pid, (int)tid, what, STOPS_INLINE_MAX);
+}
+
+/* Stops it while no thread is where its functions are to be changed, either. */
+static struct error *stop_clear(struct injection *in, const struct inline_plan *plan)
+{
+	for (int tries = 0;; tries++) {
+		pid_t tid = 0;
+		struct error *error = stop_alone(in);
+		if (error || !plan->functions.len)
+			return error;
+		const char *obstacle = inline_find_obstacle(in, plan, &tid);
+		if (!obstacle)
+			return NULL;
+		if (tries + 1 == STOPS_INLINE_MAX)
+			error = refuse_obstacle(in, obstacle, tid);
+		stop_end(&in->stopped);
+		if (error)
+			return error;
+		nanosleep(&(struct timespec){0, STOPS_STEP_NS}, NULL);
+	}
+}
+
 /* What is done in a thread of its own. */
 struct inject_work {
 	const struct attach_plan *plan;
@@ -444,7 +550,7 @@ static struct error *inject_in_thread(void *context)
 	in.error = injection_begin(work->plan->pid, &in);
 	in.is_filtered = work->plan->is_filtered;
 	if (!in.error)
-		in.error = stop_alone(&in);
+		in.error = stop_clear(&in, &work->plan->inlined);
 	if (!in.error) {
 		check_stopped(&in, work->budget_ns, work->before, &ret->pause);
 		if (!in.error)

@@ -60,8 +60,11 @@ void attach_answer(const struct attached *attached, uint64_t asked);
 bool attach_is_there(const struct attached *attached);
 
 struct attach_removed {
-	size_t slots;        /* put back */
-	size_t elsewhere;    /* that the process has changed meanwhile: as they are */
+	size_t slots;          /* put back */
+	size_t functions;      /* likewise, that were changed themselves */
+	size_t functions_left; /* that the process or another tool has changed meanwhile: as they
+				  are */
+	size_t elsewhere;      /* that the process has changed meanwhile: as they are */
 	uint64_t left_bytes; /* of data that is still mapped, since a thread is in an event; 0: none
 			      */
 	uint64_t code_bytes; /* that stay mapped, for who has kept a hook's address */

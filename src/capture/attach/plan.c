@@ -164,11 +164,6 @@ static struct error *check_allocator(
 		return error_create(ERROR_INPUT,
 			"process %d has no malloc: nothing in it allocates by a function of libc",
 			(int)plan->pid);
-	if (allocator == plan->objects.objects.data)
-		return error_create(ERROR_INPUT,
-			"process %d: the program defines malloc itself, and calls it without a "
-			"table that could be changed",
-			(int)plan->pid);
 	if (is_sanitizer(allocator->path))
 		return error_create(ERROR_INPUT,
 			"process %d runs under a sanitizer, whose allocator (%s) is not recorded",
@@ -211,11 +206,67 @@ static void find_inner(struct attach_plan *plan, const struct linked_object *all
 	}
 }
 
+static bool is_static(const struct attach_plan *plan)
+{
+	return !plan->objects.debug;
+}
+
+/* Of a program that defines malloc itself. */
+static struct error *check_own(const struct attach_plan *plan)
+{
+	const struct inline_plan *inlined = &plan->inlined;
+	int pid = (int)plan->pid;
+	if (inlined->has_sanitizer)
+		return error_create(ERROR_INPUT,
+			"process %d runs under a sanitizer, whose allocator is not recorded", pid);
+	if (inlined->has_malloc)
+		return NULL;
+	return error_create(ERROR_INPUT,
+		"process %d: %s, and its file (%s) has no symbol that says where malloc is "
+		"(stripped?), so neither `attach` nor `watch` can find its calls. A file of its "
+		"symbols in /usr/lib/debug/.build-id helps; `heapwise heap %d` does without",
+		pid,
+		is_static(plan) ? "it runs a statically linked program"
+				: "the program defines malloc itself",
+		inlined->program ? inlined->program : "?", pid);
+}
+
+/* References to it may be those of libraries, too: they all lead to the function. */
+static void find_functions_of_libc(struct attach_plan *plan, unsigned first)
+{
+	const struct linked_object *object = NULL;
+	for (unsigned i = first; i < HW_ATTACH_FUNCTIONS; i++) {
+		uint64_t address =
+			linked_function(&plan->objects, attach_function_names[i], &object);
+		plan->real[i] = address && is_of_libc(object) ? address : 0;
+	}
+	/* glibc before 2.35 and musl have none. */
+	plan->find_object = linked_function(&plan->objects, "_dl_find_object", NULL);
+}
+
+static struct error *find_own_functions(struct attach_plan *plan)
+{
+	struct error *error = check_own(plan);
+	const struct linked_object *object = NULL;
+	if (error)
+		return error;
+	plan->allocator = plan->inlined.program;
+	find_functions_of_libc(plan, HW_ATTACH_FORK);
+	uint64_t dlclose = linked_function(&plan->objects, "dlclose", &object);
+	plan->real[HW_ATTACH_DLCLOSE] = dlclose && is_of_libc(object) ? dlclose : 0;
+	return NULL;
+}
+
 static struct error *find_functions(struct attach_plan *plan)
 {
 	const struct linked_object *allocator = NULL, *object = NULL;
 	(void)linked_function(&plan->objects, "malloc", &allocator);
-	struct error *error = check_allocator(plan, allocator);
+	struct error *error = inline_plan_make(&plan->objects, &plan->inlined);
+	if (is_static(plan) || allocator == plan->objects.objects.data)
+		return error ? error : find_own_functions(plan);
+	if (error)
+		inline_plan_give_up(&plan->inlined, error);
+	error = check_allocator(plan, allocator);
 	if (error)
 		return error;
 	plan->allocator = allocator->path;
@@ -233,13 +284,7 @@ static struct error *find_functions(struct attach_plan *plan)
 				address ? "from " : "is nowhere", address ? object->path : "");
 	}
 	find_operators(plan, allocator);
-	for (unsigned i = HW_ATTACH_FORK; i < HW_ATTACH_FUNCTIONS; i++) {
-		uint64_t address =
-			linked_function(&plan->objects, attach_function_names[i], &object);
-		plan->real[i] = address && is_of_libc(object) ? address : 0;
-	}
-	/* glibc before 2.35 and musl have none. */
-	plan->find_object = linked_function(&plan->objects, "_dl_find_object", NULL);
+	find_functions_of_libc(plan, HW_ATTACH_FORK);
 	find_inner(plan, allocator);
 	return NULL;
 }
@@ -247,6 +292,23 @@ static struct error *find_functions(struct attach_plan *plan)
 static struct error *list_objects(struct attach_plan *plan)
 {
 	return plan->find_object ? NULL : attach_objects_list(&plan->objects, &plan->table);
+}
+
+/* Of a program that has none in its own table; if its file can't be read stacks end in it. */
+static struct error *find_frames(struct attach_plan *plan)
+{
+	char path[64];
+	struct elf_file file;
+	if (!is_static(plan) || !plan->table.len || plan->table.data[0].row.eh_frame_hdr)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)plan->pid);
+	struct error *error = elf_file_open(path, &file);
+	const Elf64_Shdr *section = error ? NULL : elf_file_section(&file, ".eh_frame");
+	bool ok = !section || frame_entries_read(&file, section, plan->objects.objects.data[0].bias,
+				      &plan->frames);
+	error_destroy(error);
+	elf_file_close(&file);
+	return ok ? NULL : error_no_memory();
 }
 
 /* The linker calls malloc under its own lock; an allocator calls itself for its own sake. musl's
@@ -282,7 +344,7 @@ static struct error *find_slots(struct attach_plan *plan)
 			"the "
 			"%u that can be changed",
 			(int)plan->pid, plan->slots.len, HW_ATTACH_SLOTS_MAX);
-	if (!plan->slots.len)
+	if (!plan->slots.len && !plan->inlined.functions.len)
 		return error_create(ERROR_INPUT,
 			"process %d: nothing in it calls functions of %s through a table that "
 			"could "
@@ -326,6 +388,8 @@ struct error *attach_plan_make(pid_t pid, struct attach_plan *ret)
 		error = find_functions(ret);
 	if (!error)
 		error = list_objects(ret);
+	if (!error)
+		error = find_frames(ret);
 	if (error)
 		return error;
 	error = find_slots(ret);
@@ -343,13 +407,17 @@ struct error *attach_plan_renew(const struct attach_plan *before, struct attach_
 	struct error *error = linked_objects_read(before->pid, &ret->objects);
 	if (!error)
 		error = list_objects(ret);
-	return error ? error : find_slots(ret);
+	if (!error)
+		error = find_slots(ret);
+	return error;
 }
 
 void attach_plan_deinit(struct attach_plan *plan)
 {
 	linked_slot_vec_deinit(&plan->slots);
 	attach_object_vec_deinit(&plan->table);
+	inline_plan_deinit(&plan->inlined);
+	frame_entry_vec_deinit(&plan->frames);
 	attach_address_vec_deinit(&plan->changed);
 	linked_objects_deinit(&plan->objects);
 }

@@ -9,6 +9,8 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "capture/attach/frame_table.h"
+#include "capture/attach/inline_plan.h"
 #include "capture/attach/objects.h"
 #include "format/attach.h"
 #include "process/linked_objects.h"
@@ -26,6 +28,10 @@ struct attach_plan {
 	/* As in struct hw_attach, without the image itself. */
 	struct hw_attach_range inner[HW_ATTACH_INNER_MAX - 1];
 	size_t inner_count;
+	/* Functions of the executable that are changed themselves; their `real` is 0. */
+	struct inline_plan inlined;
+	/* Of a program that was linked without a table of its unwind entries; else none. */
+	struct frame_entry_vec frames;
 	struct linked_slot_vec slots;
 	size_t other;                      /* words that lead elsewhere than expected, and stay */
 	size_t changed_objects;            /* that have a slot */

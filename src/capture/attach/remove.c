@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "capture/attach/filters.h"
+#include "capture/attach/inline_write.h"
 #include "capture/shared_memory.h"
 #include "process/maps.h"
 #include "process/proc_info.h"
@@ -63,7 +64,7 @@ static bool has_hooks(const struct removal *r, const struct hw_attach *s)
 			now == s->slots[i].hook)
 			return true;
 	}
-	return false;
+	return inline_has_jumps(&r->in);
 }
 
 /* Where a process has an image whose settings say that it is attached, or that it is a copy of a
@@ -232,6 +233,7 @@ static void put_back_slots(struct removal *r, bool last)
 		else
 			r->ret->elsewhere++;
 	}
+	r->ret->functions += inline_put_back(in, last, &r->ret->functions_left);
 }
 
 /* Hooks that begin from now on only pass on. */
@@ -278,6 +280,9 @@ static bool unmap_all(struct removal *r, const struct process_maps *maps)
 	if (!unmap_rings(r))
 		return false;
 	injection_call_anyway(&r->in, SYS_munmap, s->shared, s->shared_bytes, 0);
+	if (s->tables && injection_write(&r->in, settings + offsetof(struct hw_attach, tables),
+				 &none, sizeof(none)))
+		injection_call_anyway(&r->in, SYS_munmap, s->tables, s->tables_bytes, 0);
 	/* What is about to begin an event finds zeros, and begins none. */
 	bool keeps = is_interrupted(r, maps);
 	injection_call_anyway(&r->in, keeps ? SYS_madvise : SYS_munmap, s->memory, s->own_bytes,

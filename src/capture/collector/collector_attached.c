@@ -63,6 +63,14 @@ void collector_detach(struct collector *c, const struct session_caller *caller)
 		return;
 	}
 	error_destroy(error);
+	if (removed.functions_left)
+		session_summary_complain(&c->summary,
+			error_create(ERROR_ENVIRONMENT,
+				"%zu of the functions of process %d that were changed are not as "
+				"they "
+				"were left (a breakpoint or a probe was set there?), and stay as "
+				"they are; nothing is recorded there any more",
+				removed.functions_left, (int)root->pid));
 	if (removed.left_bytes && removed.late_tid)
 		session_summary_complain(&c->summary,
 			error_create(ERROR_ENVIRONMENT,

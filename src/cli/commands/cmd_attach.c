@@ -208,6 +208,10 @@ static void describe_start(void *context, const struct attach_start *start)
 	text_init(&text);
 	text_printf(&text, "process %d is recorded to %s from now on: ", (int)request->attach.pid,
 		recording_short_name(start->file));
+	if (start->functions) {
+		text_add_counted(&text, start->functions, "function", "functions");
+		text_add(&text, " of its own allocator changed, ");
+	}
 	text_add_counted(&text, start->slots, "reference", "references");
 	text_add(&text, " changed in ");
 	text_add_counted(&text, start->objects, "object", "objects");
@@ -215,6 +219,9 @@ static void describe_start(void *context, const struct attach_start *start)
 	text_add_duration_ns(&text, start->pause_ns);
 	message("%s", text.failed ? "recorded" : text.data);
 	say_kept(start->kept);
+	if (start->functions_refused)
+		message("another allocator in the program is not recorded: %s",
+			start->functions_refused);
 	if (start->late_threads)
 		message("thread %d%s did not return from the kernel meanwhile (dead disk?); its "
 			"calls are "
@@ -259,9 +266,16 @@ static int show_outlook(const struct attach_request *request)
 	text_add(&text, "\nallocator      ");
 	text_add_shown(&text, outlook.allocator, SIZE_MAX);
 	text_add(&text, outlook.own_operators ? " (operators new and delete too)" : "");
-	text_add(&text,
-		"\nroute          inject: its references to the allocator's functions are changed\n"
-		"references     ");
+	text_add(&text, "\nroute          inject: ");
+	if (outlook.functions) {
+		text_add(&text,
+			"the first bytes of its own functions become jumps\nfunctions      ");
+		text_add_shown(
+			&text, outlook.function_names ? outlook.function_names : "?", SIZE_MAX);
+	} else {
+		text_add(&text, "its references to the allocator's functions are changed");
+	}
+	text_add(&text, "\nreferences     ");
 	text_add_counted(&text, outlook.slots, "word", "words");
 	text_add(&text, " in ");
 	text_add_counted(&text, outlook.objects, "object", "objects");
@@ -269,6 +283,10 @@ static int show_outlook(const struct attach_request *request)
 		text_add(&text, "; ");
 		text_add_counted(&text, outlook.other, "leads elsewhere and stays",
 			"lead elsewhere and stay");
+	}
+	if (outlook.functions_refused) {
+		text_add(&text, "\nas it is       another allocator in the program: ");
+		text_add_shown(&text, outlook.functions_refused, SIZE_MAX);
 	}
 	text_add(&text, "\nbefore         ");
 	const char *older = describe_older(outlook.older);
@@ -392,6 +410,11 @@ const struct command command_attach = {
 		"them back. No function of the process is called, nothing is loaded, and no file "
 		"has to be visible\n"
 		"to it.\n"
+		"\nOf a program that has its allocator in it (statically linked; jemalloc, "
+		"tcmalloc) "
+		"the functions'\n"
+		"first bytes are changed instead, by its symbols. Set no probe on them meanwhile "
+		"(docs/attach.md).\n"
 		"\nWhat it had allocated before is listed from a copy of its memory, by type, as "
 		"'heapwise heap' does:\n"
 		"it counts as live from the beginning, has no stacks, and its frees are known. The "

@@ -208,6 +208,11 @@ static struct error *read_auxv(
 			*ret_linker = vector[i][1];
 	}
 	uint64_t own = 0, dynamic = 0;
+	if (!o->program_headers)
+		return error_create(ERROR_INPUT,
+			"process %d has no program headers that the kernel knows of: it is no "
+			"usual program",
+			(int)o->pid);
 	for (uint64_t i = 0; i < o->program_header_count && i < 256; i++) {
 		Elf64_Phdr part;
 		if (process_memory_read(&o->memory, o->program_headers + i * sizeof(part), &part,
@@ -218,14 +223,39 @@ static struct error *read_auxv(
 		else if (part.p_type == PT_DYNAMIC)
 			dynamic = part.p_vaddr;
 	}
-	if (!dynamic || !*ret_linker)
-		return error_create(ERROR_INPUT,
-			"process %d runs a statically linked program: no call of its allocator "
-			"goes through a table that could be changed",
-			(int)o->pid);
 	*ret_bias = own ? o->program_headers - own : 0;
-	*ret_dynamic = dynamic + *ret_bias;
+	*ret_dynamic = dynamic ? dynamic + *ret_bias : 0;
 	return NULL;
+}
+
+/* Where a program without a linker lies: its own headers seldom say it (PT_PHDR), but its first
+ * part has the file's beginning, a page before them at most. */
+static uint64_t find_static_bias(const struct linked_objects *o)
+{
+	uint64_t start = o->program_headers & ~4095ull;
+	Elf64_Ehdr head;
+	if (process_memory_read(&o->memory, start, &head, sizeof(head)) != sizeof(head) ||
+		memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+		start + head.e_phoff != o->program_headers)
+		return 0;
+	for (uint64_t i = 0; i < o->program_header_count && i < 256; i++) {
+		Elf64_Phdr part;
+		if (process_memory_read(&o->memory, o->program_headers + i * sizeof(part), &part,
+			    sizeof(part)) != sizeof(part))
+			break;
+		if (part.p_type == PT_LOAD && !part.p_offset)
+			return start - part.p_vaddr;
+	}
+	return 0;
+}
+
+static struct error *add_static_program(struct linked_objects *o)
+{
+	struct linked_object object = {.path = strdup(""), .bias = find_static_bias(o)};
+	if (object.path && linked_object_vec_push(&o->objects, object))
+		return NULL;
+	free(object.path);
+	return error_no_memory();
 }
 
 struct loaded { /* struct link_map, as debuggers know it */
@@ -263,6 +293,8 @@ static struct error *read_objects(struct linked_objects *o)
 	struct error *error = read_auxv(o, &at, &linker, &bias);
 	if (error)
 		return error;
+	if (!at || !linker)
+		return add_static_program(o);
 	if (!read_dynamic(&o->memory, bias, at, &program) || !program.debug ||
 		process_memory_read(&o->memory, program.debug, head, sizeof(head)) != sizeof(head))
 		return error_create(ERROR_INPUT,

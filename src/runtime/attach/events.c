@@ -308,11 +308,12 @@ static void put_realloc(
 }
 
 /* The lock of the shared ring is not held across the real call. */
-static void *realloc_shared(void *block, size_t size, struct at_caller c)
+static void *realloc_shared(
+	const struct at_resize *how, void *block, size_t size, struct at_caller c)
 {
 	struct event e;
 	bool begun = put_moving(block, c.sp);
-	void *moved = AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+	void *moved = how->real(block, size, how->flags);
 	if (!begun || !event_begin(&e, c.sp))
 		return moved;
 	uint32_t stack = rt_unwind(&e.own->unwinder, &e.t->walk, c.pc, c.sp, c.rbp);
@@ -324,7 +325,7 @@ static void *realloc_shared(void *block, size_t size, struct at_caller c)
 /* The free of a sampled block by realloc, which is one only if that comes true: recorded after it
  * as of before. In the shared ring, whose lock is not held across the real call, it comes first.
  * Ends the event. */
-static void *realloc_taken(struct event *e, void *block, size_t size)
+static void *realloc_taken(struct event *e, const struct at_resize *how, void *block, size_t size)
 {
 	uint64_t op = HW_R_FREE + (uint64_t)(size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO);
 	uint64_t before = sys_tsc_fenced();
@@ -334,7 +335,7 @@ static void *realloc_taken(struct event *e, void *block, size_t size)
 		put_free(e, op, block, before);
 		event_end(e);
 	}
-	void *moved = AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+	void *moved = how->real(block, size, how->flags);
 	bool failed = !moved && size;
 	if (early) {
 		/* It lives on, unseen, if the process was not let go meanwhile. */
@@ -351,40 +352,41 @@ static void *realloc_taken(struct event *e, void *block, size_t size)
 }
 
 /* The two halves of a realloc are sampled one apart from the other. The event has begun. */
-static void *realloc_sampled(struct event *e, void *block, size_t size, struct at_caller c)
+static void *realloc_sampled(
+	struct event *e, const struct at_resize *how, void *block, size_t size, struct at_caller c)
 {
 	void *moved;
 	e->t->last_address = 0;
 	if (at_sample_take(e->own, block)) {
-		moved = realloc_taken(e, block, size);
+		moved = realloc_taken(e, how, block, size);
 	} else {
 		event_end(e);
-		moved = AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+		moved = how->real(block, size, how->flags);
 	}
 	return moved || size ? at_record_alloc(moved, size, HW_REALLOC, c) : NULL;
 }
 
 /* A process that is let go while the real function runs keeps the memory of the event. */
-void *at_record_realloc(void *block, size_t size, struct at_caller c)
+void *at_record_realloc(const struct at_resize *how, void *block, size_t size, struct at_caller c)
 {
 	struct event e;
 	if (!event_begin(&e, c.sp))
-		return AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+		return how->real(block, size, how->flags);
 	if (rt_unlikely(e.own->mean_bytes))
-		return realloc_sampled(&e, block, size, c);
+		return realloc_sampled(&e, how, block, size, c);
 	if (!e.row || is_stopped(&e)) {
 		bool stopped = is_stopped(&e);
 		event_end(&e);
 		if (!stopped)
-			return realloc_shared(block, size, c);
+			return realloc_shared(how, block, size, c);
 		at_record_free(block, size ? HW_FREE_REALLOC : HW_FREE_REALLOC_ZERO, c);
-		return AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+		return how->real(block, size, how->flags);
 	}
 	uint32_t stack = rt_unwind(&e.own->unwinder, &e.t->walk, c.pc, c.sp, c.rbp);
 	uint64_t before = sys_tsc_fenced();
 	e.t->ring->moving_from = stack;
 	__atomic_store_n(&e.t->ring->moving, (uint64_t)block, __ATOMIC_RELEASE);
-	void *moved = AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(block, size);
+	void *moved = how->real(block, size, how->flags);
 	__atomic_store_n(&e.t->ring->moving, 0, __ATOMIC_RELAXED);
 	put_realloc(&e, block, moved, size, stack, before);
 	event_end(&e);

@@ -32,6 +32,7 @@ struct at_caller {
 
 typedef void *at_malloc_function(size_t size);
 typedef void *at_realloc_function(void *block, size_t size);
+typedef void *at_resize_function(void *block, size_t size, int flags);
 typedef void at_free_function(void *block);
 typedef void *at_aligned_alloc_function(size_t alignment, size_t size);
 
@@ -60,8 +61,19 @@ void *at_record_alloc(void *block, size_t size, enum hw_alloc_kind kind, struct 
 /* Records that a block (not NULL) is about to be freed, unless it was not sampled. */
 void at_record_free(void *block, enum hw_free_kind kind, struct at_caller caller);
 
-/* Calls realloc for a block that is not NULL and records it. Returns the result. */
-void *at_record_realloc(void *block, size_t size, struct at_caller caller);
+/* How a block is resized: by realloc, to which a third argument makes no difference, or jemalloc's
+ * rallocx. */
+struct at_resize {
+	at_resize_function *real;
+	int flags;
+};
+
+/* Calls `how` for a block that is not NULL and records it. Returns the result. */
+void *at_record_realloc(
+	const struct at_resize *how, void *block, size_t size, struct at_caller caller);
+
+/* Forks by a function of the process: see at_keep_for_child(). */
+int at_fork(int (*real)(void));
 
 /* Looks for unloaded modules, after a dlclose. */
 void at_review_modules(uint64_t sp);

@@ -100,12 +100,18 @@ AT_HOOK void *at_hook_calloc(size_t count, size_t size)
 	return record_calloc(count, size);
 }
 
+static void *record_resize(void *block, size_t size, struct at_caller caller)
+{
+	const struct at_resize how = {AT_REAL(HW_ATTACH_REALLOC, at_resize_function *), 0};
+	return at_record_realloc(&how, block, size, caller);
+}
+
 APART void *record_realloc(void *block, size_t size)
 {
 	if (!block)
 		return AT_RECORDED(AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, size),
 			size, HW_REALLOC);
-	return at_record_realloc(block, size, AT_CALLER());
+	return record_resize(block, size, AT_CALLER());
 }
 
 AT_HOOK void *at_hook_realloc(void *block, size_t size)
@@ -125,7 +131,7 @@ APART void *record_reallocarray(void *block, size_t count, size_t size)
 	if (!block)
 		return AT_RECORDED(AT_REAL(HW_ATTACH_REALLOC, at_realloc_function *)(NULL, bytes),
 			bytes, HW_REALLOC);
-	return at_record_realloc(block, bytes, AT_CALLER());
+	return record_resize(block, bytes, AT_CALLER());
 }
 
 /* Not the real one: libc's calls realloc by its public name, which leads here. */
@@ -226,18 +232,20 @@ static int fork_in_event(struct at_own *own, fork_function *real)
 	return child;
 }
 
-AT_HOOK int at_hook_fork(void)
+int at_fork(fork_function *real)
 {
 	struct at_own *own = at_in_event();
-	fork_function *real = AT_REAL(HW_ATTACH_FORK, fork_function *);
 	return rt_unlikely(own) ? fork_in_event(own, real) : real();
+}
+
+AT_HOOK int at_hook_fork(void)
+{
+	return at_fork(AT_REAL(HW_ATTACH_FORK, fork_function *));
 }
 
 AT_HOOK int at_hook_fork_plain(void)
 {
-	struct at_own *own = at_in_event();
-	fork_function *real = AT_REAL(HW_ATTACH_FORK_PLAIN, fork_function *);
-	return rt_unlikely(own) ? fork_in_event(own, real) : real();
+	return at_fork(AT_REAL(HW_ATTACH_FORK_PLAIN, fork_function *));
 }
 
 /*

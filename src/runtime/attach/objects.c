@@ -43,7 +43,8 @@ bool at_objects_find(
 		.bias = row->bias,
 		.path = &objects->paths[row->path % HW_ATTACH_PATHS_MAX],
 		.eh_frame_hdr = (const uint8_t *)row->eh_frame_hdr,
-		.identity = (const void *)row->identity};
+		.identity = (const void *)row->identity,
+		.tables = row->tables};
 	return true;
 }
 

@@ -69,6 +69,7 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 	ret->path = found.map->name;
 	ret->eh_frame_hdr = found.eh_frame_hdr;
 	ret->identity = found.map;
+	ret->tables = 0;
 	uint64_t table = (uint64_t)found.eh_frame_hdr;
 	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && is_main))
 		rt_found_whole(ret, (const void *)hw_attach.program_headers,
@@ -168,6 +169,7 @@ static void begin_row(struct at_own *own, struct at_thread *row, uint32_t tid)
 	row->rings_freed = 0;
 	row->busy = 0;
 	row->loads = 0;
+	row->inside = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	row->tid = tid;
 }

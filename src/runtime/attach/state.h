@@ -31,7 +31,10 @@ struct at_thread {
 	uint64_t until;
 	uint64_t random; /* of the distances; 0: none has been drawn */
 	uint32_t loads;  /* it has begun to load a library, and has looked up nothing since */
-	uint32_t pad32;
+	/* Where it has entered a function of the allocator that is changed itself: the stack
+	 * pointer
+	 * >> 4. 0: nowhere. */
+	uint32_t inside;
 };
 _Static_assert(sizeof(struct at_thread) == 64, "a cache line");
 

@@ -120,6 +120,7 @@ static const struct rt_module *module_add(struct rt_modules *modules, const stru
 	*m = (struct rt_module){.start = found->start,
 		.end = found->end,
 		.eh_frame_hdr = found->eh_frame_hdr,
+		.tables_start = found->tables ? found->tables : found->start,
 		.identity = found->identity,
 		.path_hash = hash_string(found->path),
 		.id = (uint16_t)shared};

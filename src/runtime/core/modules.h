@@ -22,6 +22,7 @@ struct rt_found {
 	const char *path;            /* "" for the main program */
 	const uint8_t *eh_frame_hdr; /* NULL: none */
 	const void *identity;        /* link map */
+	uint64_t tables; /* < start: where eh_frame_hdr is if it is not in the range; 0 */
 };
 
 /* Finds the loaded object of an address. Wait-free, async-signal-safe. Returns false if there is
@@ -31,6 +32,7 @@ typedef bool rt_find_fn(uint64_t address, struct rt_found *ret);
 struct rt_module {
 	uint64_t start, end;
 	const uint8_t *eh_frame_hdr;
+	uint64_t tables_start; /* from here on to the end there may be what eh_frame_hdr leads to */
 	const void *identity;
 	uint64_t path_hash;
 	uint16_t id; /* in the shared table */

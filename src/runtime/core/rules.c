@@ -42,7 +42,8 @@ static bool is_planted(const struct rt_module *module, uint64_t address)
 {
 	struct rt_rule rule;
 	uint64_t function;
-	rt_cfi_rule(module->eh_frame_hdr, module->start, module->end, address, &rule, &function);
+	rt_cfi_rule(
+		module->eh_frame_hdr, module->tables_start, module->end, address, &rule, &function);
 	return function == address;
 }
 
@@ -81,8 +82,8 @@ static const struct rt_rule_entry *add_rule_entry(struct rt_rules *rules, uint64
 	const struct rt_module *module = rt_modules_at(rules->modules, pc);
 	if (!module)
 		return other; /* JIT code or no code at all: not remembered, it may change */
-	rt_cfi_rule(
-		module->eh_frame_hdr, module->start, module->end, pc, &other->rule, ret_function);
+	rt_cfi_rule(module->eh_frame_hdr, module->tables_start, module->end, pc, &other->rule,
+		ret_function);
 	if (!*ret_function && pc != address && is_planted(module, address))
 		other->rule = rt_rule_make(RT_CFA_END, 0, RT_RBP_SAME, 0);
 	else if (*ret_function && rt_rule_cfa(other->rule) == RT_CFA_NONE)

@@ -16,7 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
-from attaching import GONE, IMAGE, RINGS, attached, detach, maps, need_let_go, need_near, need_sound, kept_sizes, program_slots, running
+from attaching import (GONE, IMAGE, RINGS, attached, detach, maps, need_going_on, need_let_go, need_near, need_sound, kept_sizes, program_slots,
+                       running)
 from processes import state, status_line
 from told import is_readable, of_site
 
@@ -374,17 +375,6 @@ def killed(folder):
         need_let_go(target)
         hw.need(program_slots(target)["malloc"] != before["malloc"], "the references were not put back")
         target.tell("new", 12)
-
-
-def need_going_on(pid):
-    """It goes to sleep and wakes up some more times."""
-    def slept():
-        try:
-            return int(status_line(pid, "voluntary_ctxt_switches"))
-        except (FileNotFoundError, ProcessLookupError) as error:
-            raise hw.Failure(f"process {pid} has gone") from error
-    until = slept() + 5
-    hw.wait_until(lambda: slept() >= until, f"process {pid} does not go on")
 
 
 def collector_of_rings(target):

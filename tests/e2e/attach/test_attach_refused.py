@@ -47,7 +47,7 @@ int main(void) {
 #endif
 }
 """)
-    for name, flags, reason in (("static", ("-static",), "statically linked"), ("own", ("-DOWN", "-fno-builtin"), "defines malloc itself"),
+    for name, flags, reason in (("static", ("-static", "-s"), "statically linked"), ("own", ("-DOWN", "-fno-builtin"), "can't be changed"),
                                 ("strict", ("-DSTRICT",), "seccomp")):
         subprocess.run(["cc", "-O1", "-w", *flags, "-o", folder / name, folder / "own.c"], check=True)
         with running(folder, program=folder / name) as target:
