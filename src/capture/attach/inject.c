@@ -27,11 +27,11 @@
 #define PAGE 4096ull
 /* Attempts to find the process without a vfork child. */
 #define STOPS_MAX 8
-/* PIDFD_THREAD of linux/pidfd.h, which is newer than Debian 12. */
-#define OTHER_THREAD O_EXCL
 /* And without a thread among the bytes of its functions that are to be changed. */
 #define STOPS_INLINE_MAX 50
 #define STOPS_STEP_NS 1000000
+/* PIDFD_THREAD of linux/pidfd.h, which is newer than Debian 12. */
+#define OTHER_THREAD O_EXCL
 /* glibc's and musl's struct pthread have the thread's id there, from the thread pointer on. */
 static const uint64_t tid_offsets[] = {720, 48};
 
