@@ -19,6 +19,8 @@
 #define CALL_BRK 12
 #define CALL_MREMAP 25
 #define CALL_MADVISE 28
+#define CALL_EXECVE 59
+#define CALL_EXECVEAT 322
 #define PROT_EXEC 4
 #define MADV_DONTNEED 4
 #define MADV_FREE 8
@@ -128,6 +130,15 @@ static __always_inline void break_change(struct change *change, __u64 to)
 	change_set(change, pages_round(from ? from : to), pages_round(to));
 }
 
+/* Another program has another one. */
+static __always_inline void break_forget(void)
+{
+	__u32 zero = 0;
+	__u64 *last = bpf_map_lookup_elem(&last_break, &zero);
+	if (last)
+		*last = 0;
+}
+
 static __always_inline void advice_change(struct change *change, const struct registers *regs)
 {
 	__u64 advice = regs->rdx;
@@ -161,6 +172,11 @@ static __always_inline void change_find(
 		break;
 	case CALL_MADVISE:
 		advice_change(change, regs);
+		break;
+	case CALL_EXECVE:
+	case CALL_EXECVEAT:
+		break_forget();
+		event_emit(WATCH_EVENT_MODULES, 0, 0, 0, 0, 0);
 		break;
 	}
 }

@@ -90,6 +90,17 @@ def last_look(process):
     return text
 
 
+def document_of(process):
+    """The document, while others may hold the pipe"""
+    text = b""
+    while True:
+        part = os.read(process.stdout.fileno(), 65536)
+        hw.need(part, f"the document is cut: {text[-200:]}")
+        text += part
+        with contextlib.suppress(ValueError):
+            return json.loads(text)
+
+
 def truth_of(lines):
     """{function: bytes} that were touched, and {(how, function, call): bytes} of mappings"""
     text = "".join(lines)
@@ -192,6 +203,53 @@ def command_growth(_):
     hw.need(result.status == 0, f"{result}")
     interval = json.loads(result.text[result.text.index("{"):])["intervals"][-1]  # after the command's own words
     hw.need(interval["has_ended"] and any(has_frame(stack, "main") for stack in interval["touched"]), f"{interval}")
+
+
+@TESTS.test
+def executed(folder):
+    """A program that is executed begins with no page: what the one before had is neither gone nor there"""
+    said_by_target = folder / "said"
+    command = start([hw.HEAPWISE, "watch", "-c", f"/bin/sh -c 'exec {GROWN} > {said_by_target}'", "1000", "--growth",
+                     "-T", "1000", "--json"], stderr=subprocess.PIPE)
+    try:
+        said = command.stderr.readline()
+        if "are followed" not in said:
+            skip_if_refused(said + command.stderr.read())
+            raise hw.Failure(said)
+        hw.wait_until(lambda: said_by_target.exists() and "ready" in said_by_target.read_text(), "the target is ready")
+        tell(command)
+        hw.wait_until(lambda: "done" in said_by_target.read_text(), "the target is done")
+        command.send_signal(signal.SIGINT)
+        interval = document_of(command)["intervals"][-1]
+        hw.need(command.wait(hw.TIMEOUT) == 0, f"exit status {command.returncode}")
+    finally:
+        end(command)
+    hw.need(interval["programs_executed"] >= 1 and not interval["gone_bytes"] and not interval["start_resident_bytes"], f"{interval}")
+    need_sum(interval)
+    expected, _mapped = truth_of(said_by_target.read_text())
+    calls = [stack for stack in interval["mapped"] if stack.get("call") == "brk"]
+    hw.need(not any(stack["unmapped_bytes"] for stack in calls), f"the break of another program: {calls}")
+    # There was no start at which it had them.
+    need_touched(interval, {name: count for name, count in expected.items() if name != "site_copied"})
+
+
+@TESTS.test
+def many_threads(_):
+    """500 threads are followed, more than the usual number of descriptors allows"""
+    script = ("import threading, mmap; b = threading.Barrier(501)\n"
+              "def run(): m = mmap.mmap(-1, 40960); b.wait(); b.wait(); m[0:40960] = bytes(40960); b.wait(); b.wait()\n"
+              "threading.stack_size(65536)\n"
+              "for i in range(500): threading.Thread(target=run, daemon=True).start()\n"
+              "b.wait(); print('ready', flush=True); input(); b.wait(); b.wait(); print('done', flush=True); input()")
+    with running("prlimit", "--nofile=100:600", "/usr/bin/python3", "-c", script) as target, \
+         following(target.pid, "--json", before=("prlimit", "--nofile=100:600")) as command:
+        tell(target)
+        answer(target, "done")
+        interval = json.loads(last_look(command))["intervals"][-1]
+    need_sum(interval)
+    # bytes(40960) is one block at a time, or some; the mappings are 500 times ten pages.
+    hw.need(interval["touched_bytes"] >= 500 * 10 * PAGE, f"{interval['touched_bytes']}")
+    hw.need(interval["unexplained_bytes"] <= 64 * PAGE, f"{interval['unexplained_bytes']} bytes are not explained")
 
 
 @TESTS.test

@@ -19,6 +19,7 @@
 #define PAGE 4096ul
 #define HUGE (2ul << 20)
 #define THREADS 7
+#define LATER_THREADS 5
 
 #define SITE __attribute__((noinline, noclone)) static
 
@@ -101,6 +102,12 @@ SITE void *site_thread(void *memory)
 	return NULL;
 }
 
+SITE void *site_later_thread(void *memory)
+{
+	touch(memory, 21);
+	return NULL;
+}
+
 /* The parent's pages are copied at a write; it has no more of them afterwards. */
 SITE void site_copied(volatile char *memory, size_t pages)
 {
@@ -144,6 +151,27 @@ static void *thread_run(void *memory)
 	return site_thread(memory);
 }
 
+/* Threads that start threads, when all are followed already. */
+static void *thread_start_another(void *memory)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, site_later_thread, memory))
+		abort();
+	pthread_join(thread, NULL);
+	return NULL;
+}
+
+static void run_later_threads(void)
+{
+	pthread_t threads[LATER_THREADS];
+	for (int i = 0; i < LATER_THREADS; i++) {
+		if (pthread_create(&threads[i], NULL, thread_start_another, map(21)))
+			abort();
+	}
+	for (int i = 0; i < LATER_THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static void copy_after_fork(volatile char *before)
 {
 	int end[2];
@@ -175,6 +203,7 @@ static void run_all(volatile char *before)
 	fill_from_pipe();
 	if (!site_untouched() || site_deep(150) == 12345)
 		abort();
+	run_later_threads();
 	copy_after_fork(before);
 	expect("site_mapped", 1001);
 	expect("site_sparse", 100);
@@ -186,6 +215,7 @@ static void run_all(volatile char *before)
 	expect("site_copied", 0);
 	expect("site_untouched", 1); /* the page with the chunk's header */
 	expect("site_thread", 33 * THREADS);
+	expect("site_later_thread", 21 * LATER_THREADS);
 	printf("# unmapped: site_unmapped munmap %lu\n", 500 * PAGE);
 	printf("# unmapped: site_given_back madvise %lu\n", 399 * PAGE);
 	printf("# mapped: site_untouched mmap %lu\n", (20000000 + 16 + PAGE - 1) / PAGE * PAGE);
