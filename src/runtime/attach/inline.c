@@ -141,7 +141,8 @@ INLINED void record_free(unsigned function, void *block, uint64_t a, uint64_t b,
 	enum hw_free_kind kind, struct at_caller caller)
 {
 	struct call call;
-	if (!block || !call_begin(&call, caller.sp)) {
+	/* One that was not sampled is none in whatever the function calls, either. */
+	if (!block || at_passes_free_slowly(block) || !call_begin(&call, caller.sp)) {
 		ORIGINAL(function, any_free *)(block, a, b);
 		return;
 	}
