@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from statistics import geometric_mean, median
+from statistics import median
 
 from attach import pair_now, rate, redis
 from figures import say
