@@ -27,7 +27,10 @@ struct attach_kept {
 /* What attaching to a process means, found without changing it. */
 struct attach_outlook {
 	char *allocator; /* path of the object that defines malloc; owned */
-	size_t slots, objects, other;
+	size_t slots, objects;
+	size_t other;    /* references that lead elsewhere, and stay */
+	size_t apart;    /* objects in namespaces of their own, which stay */
+	size_t pointers; /* words among the `slots` that are no references (patch_pointers) */
 	/* Of the program itself, that are changed as no reference leads to them, and their names,
 	 * for people; why there are not more of them. NULL: none, nothing to say; owned. */
 	size_t functions;
@@ -66,6 +69,7 @@ struct attach_start {
 	pid_t late_tid;                /* the first of them */
 	enum hpw_older older; /* why what was there before is not listed; UNKNOWN: it is being */
 	const struct attach_kept *kept;
+	size_t other, apart, pointers; /* as in struct attach_outlook */
 };
 
 struct attach_options {
@@ -75,6 +79,9 @@ struct attach_options {
 	uint64_t for_ns;    /* then it is let go; 0: when a signal asks for it */
 	uint64_t budget_ns; /* to stop all threads, at most; 0: any time */
 	enum attach_before before;
+	/* Words of writable data that hold addresses of the allocator's functions are changed, too.
+	 * One that holds such a number for another purpose is changed likewise. */
+	bool patch_pointers;
 	/* Fills a list of the blocks of a copy; called in a thread of its own. NULL: there is none.
 	 */
 	struct error *(*list_blocks)(

@@ -44,6 +44,9 @@ struct linked_objects {
 	struct process_memory memory;
 	struct linked_object_vec objects; /* in the order in which symbols are looked up */
 	uint64_t debug;                   /* address of struct r_debug; 0: it is static */
+	/* Objects in namespaces of their own (dlmopen, LD_AUDIT), which are not among these. Before
+	 * glibc 2.35 they are not known: 0. */
+	size_t apart;
 	/* Of the auxiliary vector. */
 	uint64_t program_headers, program_header_count;
 };
@@ -79,12 +82,12 @@ DEFINE_VEC(linked_slot_vec, struct linked_slot)
 
 /*
  * Adds the words of an object that lead to the functions with these names, whose addresses are
- * `targets` (0: none). A word that holds anything else is left out and counted in *ret_other: the
- * program has changed it, or it was bound to another function of that name.
+ * `targets` (0: none). A word that holds anything else is added to `others`: the program has
+ * changed it, or it was bound to another function of that name.
  */
 struct error *linked_slots(const struct linked_objects *objects, const struct linked_object *object,
 	const char *const *names, const uint64_t *targets, size_t count,
-	struct linked_slot_vec *slots, size_t *ret_other) must_check_;
+	struct linked_slot_vec *slots, struct linked_slot_vec *others) must_check_;
 
 /* Returns a number that changes, as far as can be seen, when objects are loaded or unloaded; cheap.
  * 0: it can't be read. */

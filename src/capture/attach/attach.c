@@ -72,6 +72,7 @@ struct attaching {
 	/* Objects whose references are changed, by number; names of those that came later. */
 	struct attach_address_vec known, later_names;
 	size_t later;
+	size_t left_other, left_apart; /* the most that there were */
 };
 
 /* "2 of libsqlite3.so.0, 1 of python3" */
@@ -116,11 +117,24 @@ static char *describe_functions(const struct inline_plan *inlined)
 	return text.failed || !text.data ? NULL : strdup(text.data);
 }
 
+/* The process itself sets other bits of these. */
+static void note_apart(const struct attaching *a)
+{
+	struct hw_shm *shm =
+		mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE, MAP_SHARED, a->rings, 0);
+	if (shm == MAP_FAILED)
+		return;
+	__atomic_fetch_or(&shm->notes, HW_NOTE_APART, __ATOMIC_RELAXED);
+	munmap(shm, sizeof(*shm));
+}
+
 static struct error *describe_plan(const struct attach_plan *plan, struct attach_outlook *ret)
 {
 	ret->slots = plan->slots.len;
 	ret->objects = plan->changed_objects;
 	ret->other = plan->other;
+	ret->apart = plan->objects.apart;
+	ret->pointers = plan->pointers;
 	ret->threads = plan->threads;
 	ret->own_operators =
 		plan->operators == HW_ATTACH_OPERATORS_OWN || plan->inlined.has_operators;
@@ -140,6 +154,8 @@ struct error *attach_examine(const struct attach_options *options, struct attach
 	*ret = (struct attach_outlook){.allocator = NULL};
 	struct error *error = attach_plan_make(options->pid, &plan);
 	ret->is_recorded = plan.is_recorded;
+	if (!error && options->patch_pointers)
+		error = kept_pointers_take(&plan);
 	if (!error)
 		error = describe_plan(&plan, ret);
 	if (!error)
@@ -337,6 +353,16 @@ static void know_changed(struct attaching *a, const struct attach_plan *plan, bo
 	}
 }
 
+/* What stays as it is. */
+static void know_left(struct attaching *a, const struct attach_plan *plan)
+{
+	bool was_known = a->left_other || a->left_apart;
+	a->left_other = max(a->left_other, plan->other);
+	a->left_apart = max(a->left_apart, plan->objects.apart);
+	if (!was_known && (a->left_other || a->left_apart))
+		note_apart(a);
+}
+
 /* Objects that were closed are forgotten, but one that is opened again counts once. */
 static void count_later(struct attaching *a, const struct attach_plan *now)
 {
@@ -363,10 +389,13 @@ static bool renew_slots(struct attaching *a)
 	/* None is changed of a process that is being let go. */
 	if (!error && changed)
 		count_later(a, &now);
+	/* That nothing is left to be changed is an error, too. */
+	bool goes_on = !error || is_same_program(a);
+	if (goes_on)
+		know_left(a, &now);
 	attach_plan_deinit(&now);
-	bool ok = !error;
 	error_destroy(error);
-	return ok || is_same_program(a);
+	return goes_on;
 }
 
 /* A number that changes when libraries are loaded or closed; 0: it is not known. */
@@ -509,6 +538,8 @@ static struct error *attach_begin(struct attaching *a)
 	put_back_copies(a->options->pid);
 	struct error *error = attach_plan_make(a->options->pid, &a->plan);
 	a->plan.samples = a->options->launch->mode.sample_bytes;
+	if (!error && a->options->patch_pointers)
+		error = kept_pointers_take(&a->plan);
 	if (!error)
 		error = watch_signals(a);
 	if (!error)
@@ -523,6 +554,9 @@ static struct error *attach_begin(struct attaching *a)
 		&a->plan, &a->image, a->rings, a->options->budget_ns, &a->before, &a->attached);
 	a->objects_state = libraries_state(a);
 	if (!error) {
+		a->plan.image = a->attached.image;
+		a->plan.image_end = a->attached.image + a->image.bytes;
+		know_left(a, &a->plan);
 		know_changed(a, &a->plan, false);
 		find_kept(&a->plan, &a->kept);
 		note_unseen(a);
@@ -543,6 +577,9 @@ static void report_start(const struct attaching *a)
 		.late_tid = a->attached.pause.late_tid,
 		.older = !a->before.list.head ? HPW_OLDER_FAILED
 					      : (enum hpw_older)a->before.list.head->why,
+		.other = a->left_other,
+		.apart = a->left_apart,
+		.pointers = a->plan.pointers,
 		.kept = &a->kept};
 	if (a->options->on_start)
 		a->options->on_start(a->options->on_start_context, &start);

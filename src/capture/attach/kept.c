@@ -15,6 +15,8 @@
 struct search {
 	const struct attach_plan *plan;
 	struct kept_pointers *ret;
+	struct linked_slot_vec *found; /* words that may be changed; NULL: nobody asks */
+	bool failed;                   /* no memory for them */
 	uint64_t *window;
 	uint64_t *slots; /* addresses, ascending */
 	uint64_t scanned;
@@ -53,6 +55,30 @@ static bool is_allocating(const struct attach_plan *plan, uint64_t word)
 	return false;
 }
 
+/* The function at an address; HW_ATTACH_FUNCTIONS: which one a call there means is not known, since
+ * several are one. Of malloc's family it makes no difference. */
+static size_t function_at(const struct attach_plan *plan, uint64_t address)
+{
+	size_t found = HW_ATTACH_FUNCTIONS;
+	for (size_t i = 0; i < HW_ATTACH_FORK; i++) {
+		if (plan->real[i] != address)
+			continue;
+		if (found != HW_ATTACH_FUNCTIONS)
+			return i < HW_ATTACH_NEW ? found : HW_ATTACH_FUNCTIONS;
+		found = i;
+	}
+	return found;
+}
+
+static void add_word(struct search *s, const struct process_map *map, uint64_t at, uint64_t word)
+{
+	struct linked_slot slot = {
+		.address = at, .value = word, .function = function_at(s->plan, word)};
+	if (s->found && map->writable && slot.function != HW_ATTACH_FUNCTIONS &&
+		!linked_slot_vec_push(s->found, slot))
+		s->failed = true;
+}
+
 static void count_word(struct search *s, const char *path)
 {
 	struct kept_pointers *ret = s->ret;
@@ -82,8 +108,11 @@ static void search_map(struct search *s, const struct process_map *map, const ch
 		s->scanned += bytes;
 		size_t got = process_memory_read(&s->plan->objects.memory, at, s->window, bytes);
 		for (size_t i = 0; i < got / 8; i++) {
-			if (is_allocating(s->plan, s->window[i]) && !is_slot(s, at + 8 * i))
-				count_word(s, path);
+			uint64_t word = s->window[i];
+			if (!is_allocating(s->plan, word) || is_slot(s, at + 8 * i))
+				continue;
+			count_word(s, path);
+			add_word(s, map, at + 8 * i, word);
 		}
 	}
 }
@@ -95,14 +124,16 @@ static bool is_left_alone(const struct attach_plan *plan, const char *path)
 	       strstr(path, "/memfd:" HW_ATTACH_NAME);
 }
 
-void kept_pointers_find(const struct attach_plan *plan, struct kept_pointers *ret)
+/* Returns false if there is no memory for what was found. */
+static bool search_data(
+	const struct attach_plan *plan, struct kept_pointers *ret, struct linked_slot_vec *found)
 {
 	*ret = (struct kept_pointers){.words = 0};
 	_cleanup_free_ uint64_t *window = malloc(WINDOW_BYTES);
-	struct search s = {.plan = plan, .ret = ret, .window = window};
+	struct search s = {.plan = plan, .ret = ret, .found = found, .window = window};
 	if (!window || !list_slots(&s)) {
 		ret->partial = true;
-		return;
+		return false;
 	}
 	const struct process_map_vec *maps = &plan->objects.maps.maps;
 	const char *path = NULL; /* of the file whose data ended where this mapping begins */
@@ -120,4 +151,31 @@ void kept_pointers_find(const struct attach_plan *plan, struct kept_pointers *re
 			search_map(&s, map, path);
 	}
 	free(s.slots);
+	return !s.failed;
+}
+
+void kept_pointers_find(const struct attach_plan *plan, struct kept_pointers *ret)
+{
+	(void)!search_data(plan, ret, NULL);
+}
+
+struct error *kept_pointers_take(struct attach_plan *plan)
+{
+	struct kept_pointers all;
+	struct linked_slot_vec found = {.data = NULL};
+	bool ok = search_data(plan, &all, &found);
+	for (size_t i = 0; i < found.len && ok; i++)
+		ok = linked_slot_vec_push(&plan->slots, found.data[i]);
+	plan->pointers = found.len;
+	linked_slot_vec_deinit(&found);
+	if (!ok)
+		return error_no_memory();
+	if (plan->slots.len > HW_ATTACH_SLOTS_MAX)
+		return error_create(ERROR_INPUT,
+			"process %d has %zu references to functions of its allocator and %zu "
+			"words that hold such addresses, more than the %u that can be changed; "
+			"without --patch-pointers the latter stay as they are",
+			(int)plan->pid, plan->slots.len - plan->pointers, plan->pointers,
+			HW_ATTACH_SLOTS_MAX);
+	return NULL;
 }

@@ -30,4 +30,8 @@ struct kept_pointers {
  * while the process runs. */
 void kept_pointers_find(const struct attach_plan *plan, struct kept_pointers *ret);
 
+/* Adds those of them that are in writable data to the plan's references, which are changed. A word
+ * that holds such a number by chance is changed, too. ERROR_INPUT: there are too many. */
+struct error *kept_pointers_take(struct attach_plan *plan) must_check_;
+
 #endif

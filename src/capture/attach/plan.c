@@ -319,6 +319,32 @@ static bool is_left_alone(const struct attach_plan *plan, const struct linked_ob
 	       (!strcmp(object->path, plan->allocator) && !is_libc(object));
 }
 
+/* Whether a word that leads elsewhere is one through which something is allocated or freed. Those
+ * that lead to hooks are changed already; those of an object that is being loaded lead nowhere. */
+static bool is_left(const struct attach_plan *plan, const struct linked_slot *slot)
+{
+	const struct process_map *map = process_maps_find(&plan->objects.maps, slot->value);
+	bool is_hook = slot->value >= plan->image && slot->value < plan->image_end;
+	return map && map->executable && !is_hook && slot->function < HW_ATTACH_FORK &&
+	       slot->function != HW_ATTACH_DLCLOSE;
+}
+
+static void count_left(struct attach_plan *plan, const struct linked_slot_vec *others)
+{
+	for (size_t i = 0; i < others->len; i++)
+		plan->other += is_left(plan, &others->data[i]);
+}
+
+static struct error *find_slots_of(struct attach_plan *plan, const struct linked_object *object)
+{
+	struct linked_slot_vec others = {.data = NULL};
+	struct error *error = linked_slots(&plan->objects, object, attach_function_names,
+		plan->real, HW_ATTACH_FUNCTIONS, &plan->slots, &others);
+	count_left(plan, &others);
+	linked_slot_vec_deinit(&others);
+	return error;
+}
+
 static struct error *find_slots(struct attach_plan *plan)
 {
 	for (size_t i = 0; i < plan->objects.objects.len; i++) {
@@ -326,8 +352,7 @@ static struct error *find_slots(struct attach_plan *plan)
 		size_t before = plan->slots.len;
 		if (is_left_alone(plan, object))
 			continue;
-		struct error *error = linked_slots(&plan->objects, object, attach_function_names,
-			plan->real, HW_ATTACH_FUNCTIONS, &plan->slots, &plan->other);
+		struct error *error = find_slots_of(plan, object);
 		if (error)
 			return error;
 		if (plan->slots.len == before)
@@ -402,6 +427,8 @@ struct error *attach_plan_renew(const struct attach_plan *before, struct attach_
 		.operators = before->operators,
 		.allocator = before->allocator,
 		.find_object = before->find_object,
+		.image = before->image,
+		.image_end = before->image_end,
 		.objects.memory = {-1, -1, -1, NULL, NULL, NULL}};
 	memcpy(ret->real, before->real, sizeof(ret->real));
 	struct error *error = linked_objects_read(before->pid, &ret->objects);

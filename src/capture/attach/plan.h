@@ -33,8 +33,10 @@ struct attach_plan {
 	/* Of a program that was linked without a table of its unwind entries; else none. */
 	struct frame_entry_vec frames;
 	struct linked_slot_vec slots;
-	size_t other;                      /* words that lead elsewhere than expected, and stay */
-	size_t changed_objects;            /* that have a slot */
+	size_t pointers;           /* of these the last are no references, but words of kept.h */
+	uint64_t image, image_end; /* of a process that is attached; else 0 */
+	size_t other;              /* words of allocating functions that lead elsewhere, and stay */
+	size_t changed_objects;    /* that have a slot */
 	struct attach_address_vec changed; /* their dynamic sections */
 	bool is_filtered; /* threads are under seccomp filters, which are read when they are stopped
 			   */

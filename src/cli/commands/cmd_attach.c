@@ -28,7 +28,8 @@ enum {
 	OPT_ATTACH_DRY_RUN,
 	OPT_ATTACH_PAUSE,
 	OPT_ATTACH_BEFORE,
-	OPT_ATTACH_ROUTE
+	OPT_ATTACH_ROUTE,
+	OPT_ATTACH_PATCH_POINTERS
 };
 
 static const struct option_spec option_specs[] = {
@@ -59,6 +60,10 @@ static const struct option_spec option_specs[] = {
 		"ebpf: probes in the kernel, as 'heapwise watch'; without a recording: growth: "
 		"which "
 		"stacks touch new memory ('watch --growth'), procfs: its mappings ('maps')"},
+	{OPT_ATTACH_PATCH_POINTERS, "patch-pointers", NULL,
+		"also change words of writable data that hold the address of malloc or the like, "
+		"so that calls through them are recorded; DANGEROUS: a word that holds that number "
+		"for another purpose is changed too"},
 	{0}};
 
 struct attach_request {
@@ -146,6 +151,9 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_ATTACH_PAUSE:
 		return take_time(options, "pause", argument, &request->attach.budget_ns);
+	case OPT_ATTACH_PATCH_POINTERS:
+		request->attach.patch_pointers = true;
+		return true;
 	case OPT_ATTACH_BEFORE:
 		return take_before(options, argument, &request->attach.before);
 	case OPT_ATTACH_ROUTE:
@@ -199,6 +207,31 @@ static void say_kept(const struct attach_kept *kept)
 	message("%s; calls through them are not recorded", text.failed ? "?" : text.data);
 }
 
+/* What leads elsewhere or is apart, and stays as it is. */
+static void add_left(struct text *text, size_t other, size_t apart)
+{
+	if (other) {
+		text_add_counted(text, other, "reference leads", "references lead");
+		text_add(text, " to other functions than the allocator's (RTLD_DEEPBIND?)");
+	}
+	text_add(text, other && apart ? ", " : "");
+	if (apart) {
+		text_add_counted(text, apart, "library is in a namespace of its own",
+			"libraries are in namespaces of their own");
+		text_add(text, " (dlmopen)");
+	}
+}
+
+static void say_left(size_t other, size_t apart)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if (!other && !apart)
+		return;
+	add_left(&text, other, apart);
+	message("%s: what they call is not recorded", text.failed ? "?" : text.data);
+}
+
 static void describe_start(void *context, const struct attach_start *start)
 {
 	const struct attach_request *request = context;
@@ -215,6 +248,9 @@ static void describe_start(void *context, const struct attach_start *start)
 	text_add_counted(&text, start->slots, "reference", "references");
 	text_add(&text, " changed in ");
 	text_add_counted(&text, start->objects, "object", "objects");
+	if (start->pointers)
+		text_printf(
+			&text, " (of these %zu kept addresses, --patch-pointers)", start->pointers);
 	text_add(&text, ", it stood still for ");
 	text_add_duration_ns(&text, start->pause_ns);
 	message("%s", text.failed ? "recorded" : text.data);
@@ -222,6 +258,7 @@ static void describe_start(void *context, const struct attach_start *start)
 	if (start->functions_refused)
 		message("another allocator in the program is not recorded: %s",
 			start->functions_refused);
+	say_left(start->other, start->apart);
 	if (start->late_threads)
 		message("thread %d%s did not return from the kernel meanwhile (dead disk?); its "
 			"calls are "
@@ -279,11 +316,9 @@ static int show_outlook(const struct attach_request *request)
 	text_add_counted(&text, outlook.slots, "word", "words");
 	text_add(&text, " in ");
 	text_add_counted(&text, outlook.objects, "object", "objects");
-	if (outlook.other) {
-		text_add(&text, "; ");
-		text_add_counted(&text, outlook.other, "leads elsewhere and stays",
-			"lead elsewhere and stay");
-	}
+	if (outlook.pointers)
+		text_printf(&text, ", of these %zu kept addresses (--patch-pointers)",
+			outlook.pointers);
 	if (outlook.functions_refused) {
 		text_add(&text, "\nas it is       another allocator in the program: ");
 		text_add_shown(&text, outlook.functions_refused, SIZE_MAX);
@@ -307,6 +342,11 @@ static int show_outlook(const struct attach_request *request)
 	if (outlook.kept.words) {
 		text_add(&text, "not recorded   ");
 		add_kept(&text, &outlook.kept);
+		text_add(&text, "\n");
+	}
+	if (outlook.other || outlook.apart) {
+		text_add(&text, "not recorded   ");
+		add_left(&text, outlook.other, outlook.apart);
 		text_add(&text, "\n");
 	}
 	attach_outlook_deinit(&outlook);

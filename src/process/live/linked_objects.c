@@ -13,6 +13,8 @@
 
 /* More than any process has: what says more is no list. */
 #define OBJECTS_MAX 8192u
+/* Namespaces: glibc has 16 (DL_NNS). */
+#define SPACES_MAX 64u
 #define PATH_BYTES 4096u
 #define DYNAMIC_MAX 1024u
 #define TABLE_BYTES_MAX (512u << 20)
@@ -286,6 +288,46 @@ static struct error *add_object(
 	return error ? error : error_no_memory();
 }
 
+static bool is_listed(const struct linked_objects *o, uint64_t dynamic)
+{
+	for (size_t i = 0; i < o->objects.len; i++) {
+		if (o->objects.data[i].dynamic == dynamic)
+			return true;
+	}
+	return false;
+}
+
+/* Of one namespace; the dynamic linker is in each. */
+static size_t count_space(const struct linked_objects *o, uint64_t first)
+{
+	struct loaded map;
+	size_t found = 0;
+	for (uint64_t next = first, i = 0; next && i < OBJECTS_MAX; next = map.next, i++) {
+		if (process_memory_read(&o->memory, next, &map, sizeof(map)) != sizeof(map))
+			break;
+		found += !is_listed(o, map.dynamic);
+	}
+	return found;
+}
+
+/* struct r_debug_extended of glibc 2.35 and later: its other namespaces follow it. */
+static size_t count_apart(const struct linked_objects *o)
+{
+	struct {
+		uint64_t version, objects, fields[3], next;
+	} space;
+	size_t found = 0;
+	uint64_t at = o->debug;
+	for (unsigned i = 0; at && i <= SPACES_MAX; i++, at = space.next) {
+		if (process_memory_read(&o->memory, at, &space, sizeof(space)) != sizeof(space) ||
+			(uint32_t)space.version < 2)
+			break;
+		if (i)
+			found += count_space(o, space.objects);
+	}
+	return found;
+}
+
 static struct error *read_objects(struct linked_objects *o)
 {
 	uint64_t at, linker, bias, head[2];
@@ -309,6 +351,7 @@ static struct error *read_objects(struct linked_objects *o)
 			break;
 		error = add_object(o, next, &map, linker);
 	}
+	o->apart = error ? 0 : count_apart(o);
 	return error;
 }
 
@@ -466,7 +509,7 @@ static size_t find_name(const char *name, const char *const *names, size_t count
 
 struct error *linked_slots(const struct linked_objects *objects, const struct linked_object *object,
 	const char *const *names, const uint64_t *targets, size_t count,
-	struct linked_slot_vec *slots, size_t *ret_other)
+	struct linked_slot_vec *slots, struct linked_slot_vec *others)
 {
 	for (size_t i = 0; i < object->relocation_count; i++) {
 		const Elf64_Rela *relocation = &object->relocations[i];
@@ -484,9 +527,7 @@ struct error *linked_slots(const struct linked_objects *objects, const struct li
 				(slot.value && slot.value == plt_entry(objects, name));
 		slot.is_lazy =
 			!is_bound && is_unbound(objects, object, relocation, name, slot.value);
-		if (!is_bound && !slot.is_lazy)
-			++*ret_other;
-		else if (!linked_slot_vec_push(slots, slot))
+		if (!linked_slot_vec_push(is_bound || slot.is_lazy ? slots : others, slot))
 			return error_no_memory();
 	}
 	return NULL;

@@ -155,6 +155,19 @@ def filtered(folder):
             hw.need(target.tell("made") == 100, f"{kind}: it was harmed")
 
 
+def kept_words(target, program, first=None):
+    """The two words of the table of the keeper; `first`: what the first is to be."""
+    start = min(int(line.split("-")[0], 16) for line in maps(target).splitlines() if line.endswith(str(program)))
+    symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    at = start + int(re.search(r"^([0-9a-f]+) . table$", symbols, re.M)[1], 16)
+    with open(f"/proc/{target.pid}/mem", "r+b", buffering=0) as memory:
+        if first:
+            memory.seek(at)
+            memory.write(first)
+        memory.seek(at)
+        return [memory.read(8), memory.read(8)]
+
+
 @TESTS.test
 def kept_pointers(folder):
     """Addresses of functions that were kept before are counted, in the command and in the recording; ulimit -v is looked at"""
@@ -184,6 +197,26 @@ int main(void) {
     report = hw.report(folder / "x.hpw")
     hw.need(report["totals"]["allocations"] == 1, f"{report['totals']}")
     hw.need(any("2 words of the program" in note for note in report["notes"]), f"{report['notes']}")
+    # Changed, too, if that is asked for; put back, but for what the program has changed itself.
+    with running(folder, program=folder / "keeper") as target:
+        kept = kept_words(target, folder / "keeper")
+        said = hw.ask("attach", str(target.pid), "--dry-run", "--patch-pointers")
+        hw.need("of these 2 kept addresses" in said and "not recorded" not in said, said)
+        for change in (False, True):
+            with attached(target, folder / "p.hpw", "--before", "none", "--patch-pointers"):
+                hw.need(all(now != then for now, then in zip(kept_words(target, folder / "keeper"), kept)), "nothing was changed")
+                target.tell("ok")
+                if change:
+                    kept_words(target, folder / "keeper", b"\0" * 8)
+                detach(target)
+            report = hw.report(folder / "p.hpw", "--view", "sites")
+            need_sound(report["recording"])
+            hw.need(of_site(report, "allocations", "main") == 2 and of_site(report, "live_blocks", "main") == 0, f"{report['sites']}")
+            if change:
+                hw.need(kept_words(target, folder / "keeper")[0] == b"\0" * 8, "what the program has changed was overwritten")
+            else:
+                hw.need(kept_words(target, folder / "keeper") == kept, "they were not put back")
+                target.tell("ok")
     hw.need_program("prlimit")
     with running(folder, before=("prlimit", "--as=300000000:")) as target:
         result = hw.heapwise("attach", "--route=inject", str(target.pid), "-o", folder / "y.hpw")
@@ -193,6 +226,102 @@ int main(void) {
         with attached(target, folder / "y.hpw"):
             target.tell("new", 71)
             detach(target)
+
+
+APART = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *(*of_own)(size_t), *(*apart)(size_t);
+static void load(char **paths) {
+    void *own = dlopen(paths[0], RTLD_NOW | RTLD_DEEPBIND), *space = dlmopen(LM_ID_NEWLM, paths[1], RTLD_NOW);
+    if (!own || !space) abort();
+    of_own = (void *(*)(size_t))dlsym(own, "of_own");
+    apart = (void *(*)(size_t))dlsym(space, "allocate");
+}
+int main(int argc, char **argv) {
+    char line[64];
+    (void)argc;
+    if (*argv[1] == 'b') load(argv + 2);
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        if (!of_own) load(argv + 2);
+        free(malloc(30));
+        of_own(40); apart(1234);
+        puts("ok 1"); fflush(stdout);
+    }
+}
+"""
+OWN = """
+#include <stdlib.h>
+static char memory[1 << 16]; static size_t used;
+void *malloc(size_t n) { void *p = memory + used; used += (n + 31) & ~15ul; return p; }
+void free(void *p) { (void)p; }
+void *of_own(size_t n) { void *volatile p = malloc(n); free(p); return p; }
+"""
+
+
+@TESTS.test
+def apart(folder):
+    """Libraries that are bound to an allocator of their own (RTLD_DEEPBIND) or are in a namespace of their own (dlmopen) stay
+    as they are: what they call is not recorded, which --dry-run, the command and the report say"""
+    (folder / "apart.c").write_text(APART)
+    (folder / "own.c").write_text(OWN)
+    subprocess.run(["cc", "-O1", "-g", "-fno-builtin", "-o", folder / "apart", folder / "apart.c"], check=True)
+    subprocess.run(["cc", "-O1", "-g", "-fno-builtin", "-shared", "-fPIC", "-o", folder / "own.so", folder / "own.c"], check=True)
+    for when in ("before", "later"):
+        with running(folder, when, folder / "own.so", hw.TARGETS / "attached_library.so", program=folder / "apart") as target:
+            said = hw.ask("attach", str(target.pid), "--dry-run")
+            hw.need(bool(re.search(r"not recorded +2 references lead .*RTLD_DEEPBIND.*2 libraries are in namespaces", said)) ==
+                    (when == "before"), said)
+            with attached(target, folder / "x.hpw", "--before", "none") as command:
+                if when == "before":
+                    said = command.stderr.readline()
+                    hw.need("2 references lead to other functions" in said and "(dlmopen): what they call is not recorded" in said, said)
+                for _ in range(5):
+                    target.ask("go")
+                    hw.need(target.told("ok") == 1, "it was harmed")
+                detach(target)
+            target.ask("go")
+            hw.need(target.told("ok") == 1, "it was harmed")
+        report = hw.report(folder / "x.hpw", "--view", "sites")
+        need_sound(report["recording"])
+        hw.need(of_site(report, "allocations", "main") == 5, f"{report['sites']}")
+        hw.need(of_site(report, "allocations", "of_own") == 0 and of_site(report, "allocations", "allocate") == 0, f"{report['sites']}")
+        notes = " ".join(hw.report(folder / "x.hpw")["notes"])
+        hw.need("bypass the recorder (RTLD_DEEPBIND, dlmopen): what they allocate and free is not recorded" in notes, f"{when}: {notes}")
+
+
+@TESTS.test
+def many_keepers(folder):
+    """Of more objects with kept addresses than are named four are, and that there are more"""
+    (folder / "keeper.c").write_text("#include <stdlib.h>\nvoid *(*volatile kept)(size_t);\nvoid KEEP(void) { kept = malloc; }\n")
+    calls, libraries = "", []
+    for number in range(6):
+        name = f"libkeeper{number}.so"
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"-DKEEP=keep{number}", "-Wl,-Bsymbolic", "-o", folder / name, folder / "keeper.c"],
+                       check=True)
+        calls += f"void keep{number}(void); "
+        libraries.append(folder / name)
+    (folder / "keepers.c").write_text(f"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+{calls}
+int main(void) {{
+    char line[64];
+    {" ".join(f"keep{number}();" for number in range(6))}
+    printf("ready %d\\n", (int)getpid()); fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {{ free(malloc(30)); puts("ok 1"); fflush(stdout); }}
+}}
+""")
+    subprocess.run(["cc", "-O1", "-fno-builtin", "-o", folder / "keepers", folder / "keepers.c", *libraries, f"-Wl,-rpath,{folder}"], check=True)
+    with running(folder, program=folder / "keepers") as target:
+        said = hw.ask("attach", str(target.pid), "--dry-run")
+        hw.need(re.search(r"not recorded +6 words hold .*\(1 of libkeeper\d.so(, 1 of libkeeper\d.so){3}, and more\)", said), said)
 
 
 @TESTS.test
