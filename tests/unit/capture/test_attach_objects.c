@@ -96,6 +96,53 @@ CASE(same_objects, "the table says of each address what the dynamic linker says"
 	free(table);
 }
 
+/* A loaded file of so many parts, of which the last two count. */
+static void make_file(char *at, unsigned parts)
+{
+	Elf64_Ehdr head = {
+		.e_phoff = sizeof(head), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = parts};
+	const Elf64_Phdr first = {.p_type = PT_LOAD, .p_memsz = 0x1000}, none = {.p_type = PT_NULL},
+			 more = {.p_type = PT_LOAD, .p_vaddr = 0x2000, .p_memsz = 0x1000},
+			 index = {.p_type = PT_GNU_EH_FRAME, .p_vaddr = 0xf00, .p_memsz = 16};
+	memcpy(head.e_ident, ELFMAG, SELFMAG);
+	memcpy(at, &head, sizeof(head));
+	for (unsigned i = 0; i < parts; i++) {
+		const Elf64_Phdr *part = !i               ? &first
+					 : i == parts - 2 ? &more
+					 : i == parts - 1 ? &index
+							  : &none;
+		memcpy(at + sizeof(head) + i * sizeof(*part), part, sizeof(*part));
+	}
+}
+
+#define PARTS_LOOKED_AT 64u
+
+CASE(many_parts, "of a file with more parts than linkers make the first 64 count, and the rest as "
+		 "if it were not there")
+{
+	_Alignas(4096) static char file[0x3000];
+	for (unsigned parts = PARTS_LOOKED_AT; parts <= PARTS_LOOKED_AT + 2; parts += 2) {
+		struct linked_objects objects;
+		struct attach_object_vec list = {.len = 0};
+		const struct hw_attach_object *row = NULL;
+		bool fits = parts == PARTS_LOOKED_AT;
+		memset(file, 0, sizeof(file));
+		make_file(file, parts);
+		CHECK_OK(linked_objects_read(getpid(), &objects));
+		CHECK(objects.objects.len > 1);
+		objects.objects.data[1].bias = (uint64_t)file;
+		CHECK_OK(attach_objects_list(&objects, &list));
+		for (size_t i = 0; i < list.len; i++)
+			row = list.data[i].row.bias == (uint64_t)file ? &list.data[i].row : row;
+		CHECK(row);
+		CHECK_U64(row->start, (uint64_t)file);
+		CHECK_U64(row->end, (uint64_t)file + (fits ? 0x3000 : 0x1000));
+		CHECK_U64(row->eh_frame_hdr, fits ? (uint64_t)file + 0xf00 : 0);
+		attach_object_vec_deinit(&list);
+		linked_objects_deinit(&objects);
+	}
+}
+
 /* An unwinder over memory of its own. */
 struct walker {
 	struct rt_unwinder unwinder;

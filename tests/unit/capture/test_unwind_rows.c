@@ -98,6 +98,26 @@ CASE(linker, "rows of the dynamic linker, too")
 	module_check("ld-linux", 1000);
 }
 
+CASE(build_ids, "a build-id is known up to 32 bytes; a longer one is none")
+{
+	for (uint32_t bytes = 0; bytes <= 2 * ELF_BUILD_ID_MAX; bytes += ELF_BUILD_ID_MAX / 2) {
+		struct {
+			Elf64_Nhdr head;
+			char name[4];
+			uint8_t content[2 * ELF_BUILD_ID_MAX];
+		} note = {.head = {4, bytes, NT_GNU_BUILD_ID}, .name = "GNU"};
+		const Elf64_Phdr part = {.p_type = PT_NOTE, .p_filesz = sizeof(note)};
+		const struct elf_file file = {.data = (const uint8_t *)&note,
+			.bytes = sizeof(note),
+			.parts = &part,
+			.part_count = 1};
+		uint8_t found[ELF_BUILD_ID_MAX] = {0};
+		memset(note.content, 7, bytes);
+		CHECK_U64(elf_file_build_id(&file, found), bytes <= ELF_BUILD_ID_MAX ? bytes : 0);
+		CHECK(found[0] == (bytes && bytes <= ELF_BUILD_ID_MAX ? 7 : 0));
+	}
+}
+
 CASE(cut, "a file that ends early gives fewer rows, and no harm")
 {
 	struct module_range module = {.part = "libz.so"};
