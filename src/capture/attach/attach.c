@@ -53,6 +53,7 @@
 #define MESSAGE_BYTES 256
 
 struct attaching {
+	bool was_there; /* the process, when it was looked at first */
 	const struct attach_options *options;
 	struct session session;
 	struct clock_pair began;
@@ -517,10 +518,13 @@ static bool ends_soon(pid_t pid)
 	return true;
 }
 
-/* Whatever has failed: that the process has ended meanwhile is the reason. Destroys the error. */
+/* Whatever has failed: that the process has ended meanwhile is the reason. Destroys the error. Of
+ * one that was not there at first the error says so. */
 static struct error *explain_end(const struct attaching *a, struct error *error)
 {
 	int pid = (int)a->options->pid;
+	if (!a->was_there)
+		return error;
 	bool has_ended = a->rings >= 0 ? ends_soon(pid) : process_is_ending(pid);
 	bool is_other = !has_ended && has_become_other(&a->plan);
 	if (!has_ended && !is_other)
@@ -535,6 +539,7 @@ static struct error *explain_end(const struct attaching *a, struct error *error)
 
 static struct error *attach_begin(struct attaching *a)
 {
+	a->was_there = !process_is_ending(a->options->pid);
 	put_back_copies(a->options->pid);
 	struct error *error = attach_plan_make(a->options->pid, &a->plan);
 	a->plan.samples = a->options->launch->mode.sample_bytes;

@@ -440,7 +440,7 @@ def refused(folder):
     program = build(folder, "stripped", "-static", "-s")
     with running(folder, program=program) as target:
         for more in ((), ("--dry-run",)):
-            result = hw.heapwise("attach", str(target.pid), *more, "-o", folder / "x.hpw")
+            result = hw.heapwise("attach", "--route=inject", str(target.pid), *more, "-o", folder / "x.hpw")
             hw.need(result.status == 3 and "stripped" in result.errors and "heapwise heap" in result.errors, f"{result}")
         hw.need(target.tell("turns", 10) == 10, "it was harmed")
         target.ask("end", 0)
@@ -452,7 +452,7 @@ def refused(folder):
             first = memory.read(1)
             memory.seek(address)
             memory.write(b"\xcc")
-            result = hw.heapwise("attach", str(target.pid), "-o", folder / "x.hpw")
+            result = hw.heapwise("attach", "--route=inject", str(target.pid), "-o", folder / "x.hpw")
             memory.seek(address)
             memory.write(first)
         hw.need(result.status == 3 and "free" in result.errors and "breakpoint" in result.errors, f"{result}")

@@ -79,7 +79,8 @@ def other_users(folder):
         need_recorded(folder)
         target.ask("end", 0)
     with running(folder) as target:
-        for command in (("attach", str(target.pid), "-o", folder / "y.hpw"), ("attach", "--dry-run", str(target.pid)),
+        for command in (("attach", "--route=inject", str(target.pid), "-o", folder / "y.hpw"),
+                        ("attach", "--route=inject", "--dry-run", str(target.pid)),
                         ("detach", str(target.pid))):
             result = hw.run([*as_user(folder), hw.HEAPWISE, *command])
             hw.need(result.status in (3, 4) and len(result.errors.strip().splitlines()) == 1, f"{command}: {result}")
