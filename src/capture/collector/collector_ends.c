@@ -252,6 +252,8 @@ static void report_recordings(const struct collector *c)
 
 void collector_root_finish(struct collector *c)
 {
+	if (c->has_reported)
+		return;
 	if (!c->have_ended && !c->launcher_gone && clock_pair_now().ns - c->root_gone_ns < ENDED_NS)
 		return;
 	/* Messages from before the end that still wait. Unrecorded programs follow below. */

@@ -383,6 +383,17 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	return NULL;
 }
 
+/* A collector that ends before it has read all that it was sent resets the connection. That is said
+ * once; what it has reported before can be read then. */
+static ssize_t receive_whole(int control, void *message, size_t bytes)
+{
+	ssize_t n;
+	do {
+		n = recv(control, message, bytes, 0);
+	} while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+	return n;
+}
+
 bool launch_result_take(int control, struct launch_result *ret)
 {
 	union {
@@ -390,7 +401,7 @@ bool launch_result_take(int control, struct launch_result *ret)
 		struct collector_recording recording;
 		struct collector_end end;
 	} message;
-	ssize_t n = recv(control, &message, sizeof(message), 0);
+	ssize_t n = receive_whole(control, &message, sizeof(message));
 	if (n == (ssize_t)sizeof(message.recording) && !message.is_end) {
 		void *moved = realloc(
 			ret->recordings, (ret->recording_count + 1) * sizeof(*ret->recordings));

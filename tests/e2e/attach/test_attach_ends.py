@@ -7,7 +7,9 @@ middle of calls; small stacks.
 """
 
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
 from attaching import IMAGE, RINGS, attached, detach, need_let_go, need_sound, running
-from processes import state
+from processes import state, status_line
+from told import collector_of
 
 TESTS = hw.Tests()
 CYCLES = 8
@@ -90,6 +93,30 @@ def at_any_moment(folder):
             except hw.Failure as failure:
                 raise hw.Failure(f"cycle {cycle}, {way} of seed {seed}: {failure}") from failure
     print(f"# {ended[0]} recorded, {ended[3] + ended[4]} refused; attaching and letting go took {whole * 1e3:.0f} ms")
+
+
+@TESTS.test
+def asked_again(folder):
+    """It is let go although the command is told so again and again before the collector has heard it once"""
+    with running(folder) as target:
+        target.tell("old", 100)
+        with attached(target, folder / "x.hpw", "--before", "none") as command:
+            target.tell("new", 10)
+            collector = collector_of(folder)
+            os.kill(collector, signal.SIGSTOP)
+            hw.wait_until(lambda: state(collector) == "T", "the collector is not stopped")
+            try:
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+                    command.send_signal(number)
+                    hw.wait_until(lambda: int(status_line(command.pid, "ShdPnd"), 16) == 0, "the command takes no signal")
+            finally:
+                os.kill(collector, signal.SIGCONT)
+            _, errors = command.communicate(timeout=hw.TIMEOUT)
+        hw.need(command.returncode == 0 and "killed" not in errors, f"status {command.returncode}: {errors}")
+        hw.need(errors.count("recorded ") == 1, f"{errors}")
+        need_let_go(target)
+        target.ask("end", 0)
+    need_sound(hw.report(folder / "x.hpw")["recording"])
 
 
 @TESTS.test
