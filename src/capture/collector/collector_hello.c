@@ -225,11 +225,14 @@ struct mode collector_next_mode(struct collector *c, const struct changed_mode *
 	return mode;
 }
 
-/* Returns whether the allocator of the process can not be recorded. */
+/* Returns whether the allocator of the process can not be recorded. One that was attached has its
+ * functions changed, or it would have been refused. */
 static bool has_own_malloc(struct collector *c, pid_t pid)
 {
 	char path[64];
 	struct stat about;
+	if (c->start->attached_ns)
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	if (stat(path, &about))
 		return false;

@@ -92,6 +92,8 @@ def do_all(target, is_static):
 
 def need_all(report, is_static, whole_stacks=True):
     need_sound(report["recording"])
+    # Its own allocator is the one that is recorded.
+    hw.need(not report["recording"]["own_malloc"] and not any("are not recorded" in note for note in report["notes"]), f"{report['notes']}")
     for figure, site, truth in (("allocations", "site_new", 4), ("live_bytes", "site_new", 60), ("allocations", "site_kinds", 7),
                                 ("live_bytes", "site_kinds", 77), ("live_bytes", "do_word", 2 * 999), ("allocations", "one_block", 20),
                                 ("allocations", "site_hammered", 2 * 3 * 5000), ("live_blocks", "site_hammered", 0),
