@@ -15,6 +15,7 @@
 #include "base/hash_index.h"
 #include "base/path.h"
 #include "base/util.h"
+#include "capture/watch/changed_code.h"
 #include "capture/watch/throw_limit.h"
 #include "capture/watch/watch_kernel.h"
 #include "capture/watch/watch_mappings.h"
@@ -148,8 +149,10 @@ static struct error *probes_attach(struct watch *watch)
 		if (file->is_attached || !file->places.len || !file_is_meant(watch, file))
 			continue;
 		file->is_attached = true;
-		struct error *error = watch->options.is_dry
-					      ? NULL
+		struct error *error = changed_code_refuse(&watch->modules, i);
+		if (error)
+			return error;
+		error = watch->options.is_dry ? NULL
 					      : watch_kernel_attach(&watch->kernel, path,
 							watch->options.pid, &file->places);
 		if (error)

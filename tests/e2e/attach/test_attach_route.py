@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import hw
+from attaching import attached, detach
 from test_watch import LOOP, WATCHED, WATCHED_STATIC, answer, end, expectations, running, skip_if_refused, start, tell
 from test_watch_record import finish, need_truth, recording
 
@@ -175,6 +176,25 @@ def refused(folder):
         hw.need(ended.status == 4 and "is recorded already" in ended.errors, f"{ended}")
     finally:
         end(recorded)
+
+
+@TESTS.test
+def changed(folder):
+    """No probe is put on a function whose first bytes were changed, which would end the process; when it is let go it can be"""
+    need_probes()
+    probing = (("attach", "--route=ebpf"), ("attach", "--route=ebpf", "--dry-run"), ("watch", "--all"))
+    with running(WATCHED_STATIC) as target:
+        with attached(target, folder / "x.hpw", "--before", "none"):
+            for command, *options in probing:
+                dry = "--dry-run" in options
+                ended = hw.heapwise(command, *options, str(target.pid), *(() if dry else ("-f", "-o", folder / "y.hpw", "--for", "1ms")))
+                hw.need(ended.status == 3 and "is not that of" in ended.errors and f"heapwise detach {target.pid}" in ended.errors, f"{ended}")
+            tell(target)
+            answer(target, "done")
+            detach(target)
+        with recording(target.pid, folder / "y.hpw", "--route=ebpf", command="attach") as command:
+            finish(command)
+        hw.need(target.poll() is None, "it was harmed")
 
 
 @TESTS.test
