@@ -140,6 +140,32 @@ enum growth_kind {
 	GROWTH_KINDS,
 };
 
+/* What the events of the kernel's allocators (kmem.bpf.c) are about. */
+enum kmem_kind {
+	KMEM_OBJECT, /* by address */
+	KMEM_PAGES,  /* by number of the first page; the size is an order */
+	KMEM_PERCPU, /* by address in each processor's memory */
+};
+
+/* The cookie of such an event's link: what it is about, the number of its name, and where its
+ * record has the address and the size. */
+#define KMEM_COOKIE(kind, is_free, function, address_at, size_at)                                  \
+	((__u64)(kind) | (__u64)(is_free) << 7 | (__u64)(function) << 8 |                          \
+		(__u64)(address_at) << 16 | (__u64)(size_at) << 32)
+#define KMEM_COOKIE_KIND(cookie) ((__u32)(cookie)&0x7f)
+#define KMEM_COOKIE_IS_FREE(cookie) ((cookie) >> 7 & 1)
+#define KMEM_COOKIE_FUNCTION(cookie) ((__u32)((cookie) >> 8) & 0xff)
+#define KMEM_COOKIE_ADDRESS(cookie) ((cookie) >> 16 & 0xffff)
+#define KMEM_COOKIE_SIZE(cookie) ((cookie) >> 32 & 0xffff)
+
+/* Keys in the map of blocks: bits 62 and 63 of an address are as bit 61 is, so they can say what it
+ * is an address of. Objects are above the half of addresses, so that theirs are as they are. */
+#define KMEM_KEY_BITS 62
+#define KMEM_KEY(kind, address)                                                                    \
+	((kind) == KMEM_OBJECT ? (__u64)(address)                                                  \
+			       : ((__u64)(address) & ((1ull << KMEM_KEY_BITS) - 1)) |              \
+					 (__u64)((kind) == KMEM_PAGES) << KMEM_KEY_BITS)
+
 /* The distances that are drawn from: -ln of a number between 0 and 1, in 1 / 65536. */
 #define WATCH_LOGS 4096
 /* Weights of blocks of (size + 1) / mean_bytes = index / 64. */

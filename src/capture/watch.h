@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Watches the allocations of a process from the kernel, by eBPF programs at the functions of its
- * allocator: nothing is written to the process, and it is never stopped. What it had allocated
- * before is not known. docs/watch.md; docs/decisions/0041-watch.md.
+ * allocator: nothing is written to the process, and it is never stopped. Or those of the kernel
+ * itself, by programs at its tracepoints. What had been allocated before is not known.
+ * docs/watch.md; docs/decisions/0041-watch.md.
  */
 #ifndef CAPTURE_WATCH_H
 #define CAPTURE_WATCH_H
@@ -54,6 +55,9 @@ enum watch_probes {
 
 struct watch_options {
 	pid_t pid;
+	bool is_kernel; /* the kernel's own allocations instead, of the whole machine: of the
+			   options below `every` and the sizes count */
+	bool is_percpu; /* of these the memory that each processor has its own of, alone */
 	enum watch_probes probes;
 	uint64_t mean_bytes;         /* sample by bytes, this far apart on average; 0: no */
 	uint32_t every;              /* or one of so many allocations, by chance; 0 or 1: all */
@@ -85,7 +89,8 @@ DEFINE_VEC(watch_modules, struct watch_module)
 struct watch_stack {
 	const uint64_t *frames; /* return addresses, innermost first */
 	unsigned frame_count;
-	const char *function; /* "malloc"; NULL: of all stacks that found no room */
+	const char *function; /* "malloc", of the kernel "kmalloc"; NULL: of all stacks that found
+				 no room */
 	const char *symbol;   /* as the linker knows it: "_Znwm"; likewise */
 	bool is_incomplete;   /* the outermost frames are missing: not unwound, or more than fit */
 	bool is_cut;          /* they are missing since there are more than fit */
@@ -114,6 +119,9 @@ struct watch_losses {
 	uint64_t replaced;      /* blocks of which the free was not seen */
 	uint64_t resizes; /* of on_call: sampled blocks that live on unseen: their realloc failed */
 	uint64_t programs; /* that the process executed meanwhile: what was live before is gone */
+	uint64_t skipped; /* of the kernel: allocations and frees that ran no program, since another
+			     one ran on the processor; unknown unless: */
+	bool skipped_is_known;
 	uint64_t samples, incomplete; /* allocations seen, and those with incomplete stacks */
 };
 
@@ -186,9 +194,12 @@ uint64_t watch_replaced_ns(const struct watch *watch);
 /* Whether numbers of threads are those of this process's PID namespace. */
 bool watch_sees_threads(const struct watch *watch);
 
+/* Whether it is the kernel that is watched: frames are its addresses, in no module. */
+bool watch_is_kernel(const struct watch *watch);
+
 /* How it is done, in words: "uprobe sessions". Static. */
 const char *watch_way_name(const struct watch *watch);
-/* How many functions are probed, and in how many files. */
+/* How many functions are probed, and in how many files; of the kernel, how many tracepoints. */
 void watch_probes(const struct watch *watch, size_t *ret_functions, size_t *ret_files);
 
 #endif

@@ -46,7 +46,7 @@ static int perf_probe_open(const struct perf_probe *probe, unsigned type, unsign
 }
 
 /* The link keeps the event. */
-static int perf_probe_link(int event, int program, uint64_t cookie)
+static int perf_event_link(int event, int program, uint64_t cookie)
 {
 	struct {
 		uint32_t program, target, attach_type, flags;
@@ -70,8 +70,25 @@ struct error *perf_probe_attach(
 	int event = perf_probe_open(probe, type, bit);
 	if (event < 0)
 		return perf_event_refused(errno, probe->path);
-	*ret = perf_probe_link(event, program, cookie);
+	*ret = perf_event_link(event, program, cookie);
 	int err = errno;
 	close(event);
 	return *ret < 0 ? perf_event_refused(err, probe->path) : NULL;
+}
+
+struct error *perf_tracepoint_attach(
+	unsigned id, const char *name, int program, uint64_t cookie, int *ret)
+{
+	/* Of one processor; the program runs on all. */
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id};
+	int event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	*ret = event < 0 ? -1 : perf_event_link(event, program, cookie);
+	int err = errno;
+	if (event >= 0)
+		close(event);
+	return *ret >= 0 ? NULL
+			 : error_errno(ERROR_ENVIRONMENT, err,
+				   "can't run a program at the tracepoint %s of the kernel%s", name,
+				   err == EACCES || err == EPERM ? " (it takes CAP_PERFMON)" : "");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Probes of single functions by events of perf: the way of kernels that can't probe many at once
- * (before Linux 6.6).
+ * Programs by events of perf: at single functions, the way of kernels that can't probe many at once
+ * (before Linux 6.6), and at tracepoints.
  */
 #ifndef CAPTURE_PERF_PROBE_H
 #define CAPTURE_PERF_PROBE_H
@@ -25,5 +25,13 @@ struct perf_probe {
  */
 struct error *perf_probe_attach(
 	const struct perf_probe *probe, int program, uint64_t cookie, int *ret) must_check_;
+
+/*
+ * Has a program run at a tracepoint of the kernel, in all processes and on all processors. `id` is
+ * its number in tracefs, `name` for messages. *ret is a descriptor, and the tracepoint is let go
+ * with it. ERROR_ENVIRONMENT: the kernel refuses.
+ */
+struct error *perf_tracepoint_attach(
+	unsigned id, const char *name, int program, uint64_t cookie, int *ret) must_check_;
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/util.h"
 #include "capture/watch/changed_code.h"
+#include "capture/watch/kmem_events.h"
 #include "capture/watch/throw_limit.h"
 #include "capture/watch/watch_kernel.h"
 #include "capture/watch/watch_mappings.h"
@@ -28,6 +29,10 @@
 #define SITES_MOST (1u << 16)
 #define THREADS_MOST (1u << 15)
 #define RING_BYTES (4u << 20)
+/* Those of the kernel's own blocks have all their memory from the start, as nothing may be
+ * allocated within an allocation: 114 MiB. */
+#define KERNEL_BLOCKS_MOST (1u << 20)
+#define KERNEL_SITES_MOST (1u << 14)
 /* With each call: a quarter of a second of two processors that do nothing else. */
 #define RING_CALLS_MOST (32u << 20)
 /* Unwind rows: room for four times as many as there are at first, so that libraries may be loaded
@@ -206,15 +211,9 @@ static uint32_t rows_room(size_t rows)
 	return (uint32_t)min(room, (uint64_t)ROWS_MOST);
 }
 
-static struct error *kernel_start(struct watch *watch, size_t rows)
+static struct watch_config config_make(const struct watch_options *options)
 {
-	const struct watch_options *options = &watch->options;
-	const struct watch_sizes sizes = {.blocks = BLOCKS_MOST,
-		.sites = SITES_MOST,
-		.threads = THREADS_MOST,
-		.rows = rows_room(rows),
-		.ring_bytes = options->on_call ? RING_CALLS_MOST : RING_BYTES};
-	const struct watch_config config = {.mean_bytes = options->mean_bytes,
+	return (struct watch_config){.mean_bytes = options->mean_bytes,
 		.min_size = options->min_size,
 		.max_size = options->max_size ? options->max_size : UINT64_MAX,
 		.sampling = options->mean_bytes  ? WATCH_BY_BYTES
@@ -224,6 +223,28 @@ static struct error *kernel_start(struct watch *watch, size_t rows)
 		.emits_all = options->on_call    ? WATCH_EMITS_CALLS
 			     : options->on_event ? WATCH_EMITS_NEWS
 						 : WATCH_EMITS_NONE};
+}
+
+/* The kernel's own allocators. */
+static struct error *kmem_start(struct watch *watch)
+{
+	const struct watch_sizes sizes = {.blocks = KERNEL_BLOCKS_MOST, .sites = KERNEL_SITES_MOST};
+	const struct watch_config config = config_make(&watch->options);
+	struct error *error = watch_kernel_open_kmem(&sizes, &config, &watch->kernel);
+	return error ? error
+		     : kmem_events_attach(
+			       &watch->kernel, watch->options.is_percpu, &watch->functions);
+}
+
+static struct error *kernel_start(struct watch *watch, size_t rows)
+{
+	const struct watch_options *options = &watch->options;
+	const struct watch_sizes sizes = {.blocks = BLOCKS_MOST,
+		.sites = SITES_MOST,
+		.threads = THREADS_MOST,
+		.rows = rows_room(rows),
+		.ring_bytes = options->on_call ? RING_CALLS_MOST : RING_BYTES};
+	const struct watch_config config = config_make(options);
 	return watch_kernel_open(
 		&sizes, &config, options->probes, event_take, watch, &watch->kernel);
 }
@@ -271,8 +292,9 @@ struct error *watch_open(const struct watch_options *options, struct watch **ret
 	watch->sees_threads = is_in_first_namespace();
 	module_table_init(&watch->modules, options->pid);
 	watch_mappings_init(&watch->mappings);
-	struct error *error = watch_check_filters(options->pid);
-	if (!error)
+	struct error *error =
+		options->is_kernel ? kmem_start(watch) : watch_check_filters(options->pid);
+	if (!error && !options->is_kernel)
 		error = watch_start(watch);
 	if (error)
 		watch_close(watch);
@@ -392,6 +414,9 @@ static struct error *process_follow(struct watch *watch)
 
 struct error *watch_poll(struct watch *watch, bool *ret_ended)
 {
+	*ret_ended = false;
+	if (watch->options.is_kernel)
+		return NULL;
 	*ret_ended = time_is_due(&watch->alive_ns, ALIVE_NS) && has_ended(watch);
 	struct error *error = watch_kernel_events(&watch->kernel);
 	if (!error && !*ret_ended)
@@ -455,27 +480,36 @@ static bool mapping_is_own(const struct watch *watch, const struct watch_site *s
 	return false;
 }
 
+static void stack_name(const struct watch *watch, unsigned number, struct watch_stack *stack)
+{
+	if (watch->options.is_kernel) {
+		stack->function = stack->symbol = kmem_event_name(number);
+		return;
+	}
+	if (number >= watched_function_count)
+		return;
+	const struct watched_function *function = &watched_functions[number];
+	stack->function = function->shown;
+	stack->symbol = function->name;
+	stack->is_mapping = function->where == WATCHED_LIBC;
+}
+
 /* Adds a site that was not known. */
 static bool site_add(struct watch *watch, uint64_t key, const struct watch_site *site)
 {
 	struct hash_index_place place;
 	uint32_t frames = min(site->frames, (uint32_t)WATCH_FRAMES_MOST);
-	const struct watched_function *function =
-		site->function < watched_function_count ? &watched_functions[site->function] : NULL;
-	bool is_mapping = function && function->where == WATCHED_LIBC;
 	uint64_t *copy = malloc(max(frames, 1u) * sizeof(*copy));
 	if (!copy)
 		return false;
 	memcpy(copy, site->pcs, frames * sizeof(*copy));
-	const struct watch_stack stack = {.frames = copy,
+	struct watch_stack stack = {.frames = copy,
 		.frame_count = frames,
-		.function = function ? function->shown : NULL,
-		.symbol = function ? function->name : NULL,
 		.is_incomplete = site->flags & (WATCH_INCOMPLETE | WATCH_CUT),
 		.is_cut = site->flags & WATCH_CUT,
-		.is_guessed = site->flags & WATCH_GUESSED,
-		.is_mapping = is_mapping,
-		.is_own = is_mapping && mapping_is_own(watch, site)};
+		.is_guessed = site->flags & WATCH_GUESSED};
+	stack_name(watch, site->function, &stack);
+	stack.is_own = stack.is_mapping && mapping_is_own(watch, site);
 	const struct known_site known = {.key = key, .frames = copy};
 	if (!hash_index_seek(&watch->by_key, key, &place) ||
 		!watch_stacks_push(&watch->stacks, stack) ||
@@ -551,7 +585,8 @@ static bool blocks_take(void *context, const void *keys, const void *values, siz
 		stack->live_blocks += weight;
 		stack->live_bytes += weight * (double)block->size;
 		const struct watch_live live = {
-			*address, block->size, block->time_ns, weight, number};
+			watch->options.is_kernel ? kmem_key_address(*address) : *address,
+			block->size, block->time_ns, weight, number};
 		if (watch->keeps_blocks && !watch_lives_push(&watch->lives, live))
 			return false;
 	}
@@ -637,7 +672,10 @@ struct error *watch_losses_read(struct watch *watch)
 	watch->losses.unknown_frees = counts[WATCH_COUNT_UNKNOWN];
 	watch->losses.replaced = counts[WATCH_COUNT_REPLACED];
 	watch->losses.resizes = counts[WATCH_COUNT_RESIZE_LOST];
-	return NULL;
+	if (watch->options.is_kernel)
+		error = watch_kernel_skipped(
+			&watch->kernel, &watch->losses.skipped, &watch->losses.skipped_is_known);
+	return error;
 }
 
 /* Blocks first would have sites that are not known yet. Events before sites: those are of sites
@@ -725,11 +763,18 @@ size_t watch_module_of(const struct watch *watch, uint64_t address)
 	return module_table_find(&watch->modules, address);
 }
 
+bool watch_is_kernel(const struct watch *watch)
+{
+	return watch->options.is_kernel;
+}
+
 const char *watch_way_name(const struct watch *watch)
 {
 	switch (watch->kernel.way) {
 	case WATCH_WAY_SESSION:
 		return "uprobe sessions";
+	case WATCH_WAY_KMEM:
+		return "tracepoints";
 	case WATCH_WAY_PERF:
 		return "uprobes of perf";
 	default:

@@ -103,6 +103,12 @@ size_t watch_module_of(const struct watch *watch, uint64_t address)
 	return SIZE_MAX;
 }
 
+bool watch_is_kernel(const struct watch *watch)
+{
+	(void)watch;
+	return false;
+}
+
 const char *watch_way_name(const struct watch *watch)
 {
 	(void)watch;

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -19,6 +21,7 @@
 /* The compiled programs (tools/embed-file). */
 extern const char watch_object_data[], watch_object_end[];
 extern const char growth_object_data[], growth_object_end[];
+extern const char kmem_object_data[], kmem_object_end[];
 
 /* Of linux/bpf.h from 6.6 and 6.13 on, which need not be the headers that this is built with. */
 #define ATTACH_UPROBE_MULTI 48u
@@ -73,6 +76,8 @@ static struct error *sizes_set(struct watch_kernel *kernel, const struct watch_s
 		{WATCH_MAP_THREADS, sizes->threads}, {WATCH_MAP_ROWS, 2 * sizes->rows},
 		{WATCH_MAP_EVENTS, sizes->ring_bytes}};
 	for (unsigned i = 0; i < ARRAY_SIZE(wanted); i++) {
+		if (!wanted[i].entries)
+			continue;
 		struct bpf_map *map = kernel->bpf.bpf_object__find_map_by_name(
 			kernel->object, map_names[wanted[i].map]);
 		if (!map || kernel->bpf.bpf_map__set_max_entries(map, wanted[i].entries))
@@ -115,6 +120,17 @@ static bool way_is_growth(enum watch_way way)
 	return way == WATCH_WAY_FAULTS || way == WATCH_WAY_FAULTS_PLAIN;
 }
 
+/* The compiled programs of a way, up to *ret_end. */
+static const char *way_object(enum watch_way way, const char **ret_end)
+{
+	if (way == WATCH_WAY_KMEM) {
+		*ret_end = kmem_object_end;
+		return kmem_object_data;
+	}
+	*ret_end = way_is_growth(way) ? growth_object_end : watch_object_end;
+	return way_is_growth(way) ? growth_object_data : watch_object_data;
+}
+
 static struct error *object_load(
 	struct watch_kernel *kernel, const struct watch_sizes *sizes, enum watch_way way, int *ret)
 {
@@ -123,8 +139,7 @@ static struct error *object_load(
 		return error_no_memory();
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "heapwise_watch",
 		.kernel_log_buf = log, .kernel_log_size = LOG_BYTES, .kernel_log_level = 0);
-	const char *data = way_is_growth(way) ? growth_object_data : watch_object_data;
-	const char *end = way_is_growth(way) ? growth_object_end : watch_object_end;
+	const char *end, *data = way_object(way, &end);
 	kernel->object = kernel->bpf.bpf_object__open_mem(data, (size_t)(end - data), &options);
 	if (!kernel->object)
 		return error_errno(ERROR_ENVIRONMENT, errno, "libbpf can't read the programs");
@@ -211,6 +226,12 @@ static struct error *object_load_growth(
 	return object_load(kernel, sizes, kernel->way, &result);
 }
 
+static struct error *object_load_kmem(struct watch_kernel *kernel, const struct watch_sizes *sizes)
+{
+	int result = 0;
+	return object_load_way(kernel, sizes, WATCH_WAY_KMEM, &result);
+}
+
 static struct error *rows_map(struct watch_kernel *kernel)
 {
 	size_t bytes = 2 * (size_t)kernel->sizes.rows * sizeof(struct watch_row);
@@ -292,10 +313,11 @@ static struct error *object_ready(struct watch_kernel *kernel, const struct watc
 	kernel->fault = program_get(
 		kernel, kernel->way == WATCH_WAY_FAULTS ? "growth_fault" : "growth_fault_plain");
 	kernel->leave = program_get(kernel, "growth_exit");
-	struct error *error = rows_map(kernel);
+	kernel->kmem = program_get(kernel, "kmem_event");
+	struct error *error = kernel->sizes.rows ? rows_map(kernel) : NULL;
 	if (!error)
 		error = maps_fill(kernel, config);
-	if (error)
+	if (error || !on_event)
 		return error;
 	kernel->ring = kernel->bpf.ring_buffer__new(
 		kernel->maps[WATCH_MAP_EVENTS], on_event, context, NULL);
@@ -313,6 +335,7 @@ static struct error *kernel_open(const struct watch_sizes *sizes, const struct w
 		.back = -1,
 		.fault = -1,
 		.leave = -1,
+		.kmem = -1,
 		.probes = probes,
 		.sizes = *sizes,
 		.config = *config};
@@ -335,6 +358,13 @@ struct error *watch_kernel_open_growth(const struct watch_sizes *sizes,
 	struct error *error =
 		kernel_open(sizes, config, WATCH_PROBES_AUTO, object_load_growth, ret);
 	return error ? error : object_ready(ret, config, on_event, context);
+}
+
+struct error *watch_kernel_open_kmem(const struct watch_sizes *sizes,
+	const struct watch_config *config, struct watch_kernel *ret)
+{
+	struct error *error = kernel_open(sizes, config, WATCH_PROBES_AUTO, object_load_kmem, ret);
+	return error ? error : object_ready(ret, config, NULL, NULL);
 }
 
 void watch_kernel_detach(struct watch_kernel *kernel)
@@ -535,11 +565,19 @@ struct error *watch_kernel_follow_calls(struct watch_kernel *kernel, uint64_t pr
 	return link_keep(kernel, link);
 }
 
+struct error *watch_kernel_follow_tracepoint(
+	struct watch_kernel *kernel, unsigned id, const char *name, uint64_t cookie)
+{
+	int link;
+	struct error *error = perf_tracepoint_attach(id, name, kernel->kmem, cookie, &link);
+	return error ? error : link_keep(kernel, link);
+}
+
 /* Reading. */
 
 struct error *watch_kernel_events(struct watch_kernel *kernel)
 {
-	int result = kernel->bpf.ring_buffer__consume(kernel->ring);
+	int result = kernel->ring ? kernel->bpf.ring_buffer__consume(kernel->ring) : 0;
 	return result < 0 && result != -EAGAIN ? error_no_memory() : NULL;
 }
 
@@ -560,7 +598,7 @@ struct error *watch_kernel_find(const struct watch_kernel *kernel, enum watch_ma
 
 int watch_kernel_fd(const struct watch_kernel *kernel)
 {
-	return kernel->bpf.ring_buffer__epoll_fd(kernel->ring);
+	return kernel->ring ? kernel->bpf.ring_buffer__epoll_fd(kernel->ring) : -1;
 }
 
 struct error *watch_kernel_counts(const struct watch_kernel *kernel, uint64_t ret[WATCH_COUNTS])
@@ -575,6 +613,33 @@ struct error *watch_kernel_counts(const struct watch_kernel *kernel, uint64_t re
 			return error_errno(
 				ERROR_ENVIRONMENT, errno, "can't read counters in the kernel");
 	}
+	return NULL;
+}
+
+/* Kernels before 6.7 leave out without counting. */
+static bool skipped_are_counted(void)
+{
+	struct utsname kernel;
+	unsigned version, part;
+	return !uname(&kernel) && sscanf(kernel.release, "%u.%u", &version, &part) == 2 &&
+	       (version > 6 || (version == 6 && part >= 7));
+}
+
+struct error *watch_kernel_skipped(
+	const struct watch_kernel *kernel, uint64_t *ret, bool *ret_known)
+{
+	struct bpf_prog_info info;
+	union bpf_attr attr;
+	memset(&info, 0, sizeof(info));
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)kernel->kmem;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = (uintptr_t)&info;
+	if (bpf_call(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
+		return error_errno(ERROR_ENVIRONMENT, errno,
+			"can't read in the kernel how many events were left out");
+	*ret = info.recursion_misses;
+	*ret_known = skipped_are_counted();
 	return NULL;
 }
 

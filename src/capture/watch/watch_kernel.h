@@ -42,6 +42,7 @@ enum watch_way {
 	WATCH_WAY_PERF,         /* two events of perf for each function */
 	WATCH_WAY_FAULTS,       /* no probes, but page faults and system calls */
 	WATCH_WAY_FAULTS_PLAIN, /* the same, of kernels without BTF */
+	WATCH_WAY_KMEM,         /* tracepoints of the kernel's allocators */
 };
 
 struct watch_sizes {
@@ -60,12 +61,13 @@ struct watch_kernel {
 	int maps[WATCH_MAPS];
 	int session, call, back; /* programs; -1: not loaded */
 	int fault, leave;        /* those of page faults and system calls */
+	int kmem;                /* that of the kernel's allocators */
 	struct watch_links links;
 	struct watch_row *rows; /* mapped: two tables of sizes.rows */
 	struct watch_sizes sizes;
 	struct watch_config config;
-	unsigned table; /* which of the two is in force */
-	struct ring_buffer *ring;
+	unsigned table;           /* which of the two is in force */
+	struct ring_buffer *ring; /* NULL: none */
 };
 
 /*
@@ -81,6 +83,20 @@ void watch_kernel_close(struct watch_kernel *kernel);
 struct error *watch_kernel_open_growth(const struct watch_sizes *sizes,
 	const struct watch_config *config, int (*on_event)(void *context, void *data, size_t bytes),
 	void *context, struct watch_kernel *ret) must_check_;
+
+/* As watch_kernel_open(), for the program of kmem.bpf.c, which has no unwind tables and no events:
+ * of `sizes` blocks and sites alone. */
+struct error *watch_kernel_open_kmem(const struct watch_sizes *sizes,
+	const struct watch_config *config, struct watch_kernel *ret) must_check_;
+
+/* Has the program of kmem.bpf.c run at a tracepoint, whose number in the kernel is `id`. */
+struct error *watch_kernel_follow_tracepoint(
+	struct watch_kernel *kernel, unsigned id, const char *name, uint64_t cookie) must_check_;
+
+/* Reads how many events of the kernel's allocators ran no program, since another one ran on the
+ * processor. *ret_known: the kernel counts them (Linux 6.7). */
+struct error *watch_kernel_skipped(
+	const struct watch_kernel *kernel, uint64_t *ret, bool *ret_known) must_check_;
 
 /* Follows the page faults of a thread, and of threads that it starts from now on. *ret_gone: there
  * is no such thread, which is no error. */
@@ -111,7 +127,8 @@ void watch_kernel_detach(struct watch_kernel *kernel);
 /* Hands events to on_event, until that returns -EAGAIN: the others wait. */
 struct error *watch_kernel_events(struct watch_kernel *kernel) must_check_;
 
-/* Returns a descriptor that can be read when the kernel wakes this process for an event. */
+/* Returns a descriptor that can be read when the kernel wakes this process for an event; -1: there
+ * are none. */
 int watch_kernel_fd(const struct watch_kernel *kernel);
 
 /* Reads the counters of enum watch_count. */

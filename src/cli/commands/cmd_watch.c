@@ -39,12 +39,19 @@ enum {
 	OPT_WATCH_VERIFY,
 	OPT_WATCH_GROWTH,
 	OPT_WATCH_PROBES,
+	OPT_WATCH_KERNEL,
+	OPT_WATCH_PERCPU,
 };
 
 static const struct option_spec option_specs[] = {
 	{'p', "pid", "PID", "watch this process (as the operand PID does)"},
 	{'c', "command", "COMMAND",
 		"start COMMAND (words and quotes) and watch it from its first allocation"},
+	{OPT_WATCH_KERNEL, "kernel", NULL,
+		"watch the kernel's own allocations, of the whole machine (also without PID and "
+		"COMMAND)"},
+	{OPT_WATCH_PERCPU, "percpu", NULL,
+		"of the kernel's, those of memory that each processor has its own of, alone"},
 	{OPT_WATCH_GROWTH, "growth", NULL,
 		"show which stacks touched the memory that is new, by page faults; allocations "
 		"cost nothing"},
@@ -97,7 +104,8 @@ struct watch_request {
 	struct json *json; /* open while it is written */
 	int signals;       /* a descriptor of those that ask to end */
 	bool growth;
-	bool has_block_option; /* one that is about allocations */
+	bool has_block_option;      /* one that is about allocations */
+	const char *process_option; /* one that means nothing to the kernel's allocations */
 	struct sink sink;
 };
 
@@ -121,6 +129,7 @@ static bool take_older_or_file(const struct options *options, struct watch_reque
 	const char *word = options->argument;
 	if (word[strspn(word, "0123456789")] || !*word) {
 		request->record.recording.file = word;
+		request->process_option = "-o FILE";
 		return true;
 	}
 	request->shows = "-o OLDER";
@@ -196,6 +205,22 @@ static bool take_record_option(const struct options *options, int id, struct wat
 	}
 }
 
+/* Options that only a process has a use for. */
+static void note_process(int id, struct watch_request *request)
+{
+	static const struct {
+		int id;
+		const char *name;
+	} names[] = {{OPT_WATCH_MEAN, "--sample-bytes"}, {OPT_WATCH_OUTPUT, "--output"},
+		{OPT_WATCH_FOR, "--for"}, {OPT_WATCH_VERIFY, "--verify"},
+		{OPT_WATCH_GROWTH, "--growth"}, {OPT_WATCH_PROBES, "--probes"}, {'t', "-t"},
+		{'O', "-O"}, {'f', "-f"}, {'q', "-q"}};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (names[i].id == id)
+			request->process_option = names[i].name;
+	}
+}
+
 /* Options that say what is printed, or which calls are left out: no recording is made with them. */
 static void note_shows(int id, struct watch_request *request)
 {
@@ -214,6 +239,7 @@ static bool take_option(const struct options *options, int id, void *ctx)
 {
 	struct watch_request *request = ctx;
 	note_shows(id, request);
+	note_process(id, request);
 	if (id == OPT_WATCH_ALL || id == OPT_WATCH_MEAN || id == OPT_WATCH_OUTPUT ||
 		id == OPT_WATCH_FOR || id == OPT_WATCH_VERIFY || id == OPT_WATCH_PROBES ||
 		(id < 256 && strchr("sozZaCtOfq", id)))
@@ -223,6 +249,13 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		return take_probes(options, request);
 	case OPT_WATCH_GROWTH:
 		request->growth = true;
+		return true;
+	case OPT_WATCH_PERCPU:
+		request->watch.is_percpu = true;
+		request->watch.is_kernel = true;
+		return true;
+	case OPT_WATCH_KERNEL:
+		request->watch.is_kernel = true;
 		return true;
 	case 'p':
 		return take_count(options, "pid", &request->pid);
@@ -327,6 +360,8 @@ static struct error *interval_show(struct watch *watch, struct watch_request *re
 	struct error *error = request->verifies ? watch_verify_look(&request->verify, watch,
 							  (pid_t)request->pid, older_ns)
 						: watch_look(watch, older_ns);
+	if (!error && request->watch.is_kernel)
+		error = watch_names_read_kernel(&request->names);
 	if (error)
 		return error;
 	if (!request->json)
@@ -375,24 +410,50 @@ static struct error *signals_open(struct watch_request *request)
 		       : NULL;
 }
 
-static struct error *start_say(struct watch_request *request, const struct watch *watch)
+/* Says so if frames have no names. */
+static struct error *kernel_names_say(struct watch_request *request)
+{
+	struct error *error = watch_names_read_kernel(&request->names);
+	if (!error && kernel_symbols_are_hidden(request->names.kernel))
+		message("the kernel shows no addresses of its functions to this process "
+			"(/proc/kallsyms; it takes CAP_SYSLOG, or sysctl kernel.kptr_restrict=0 "
+			"and kernel.perf_event_paranoid of at most 1): frames are addresses");
+	return error;
+}
+
+static void probes_say(const struct watch_request *request, const struct watch *watch)
 {
 	_cleanup_(text_deinit) struct text text;
 	size_t functions, files;
 	text_init(&text);
 	watch_probes(watch, &functions, &files);
+	if (request->watch.is_kernel) {
+		message("the kernel's %s: %zu tracepoints are followed, on the whole machine",
+			request->watch.is_percpu ? "per-CPU memory" : "objects and pages",
+			functions);
+		return;
+	}
 	text_add_counted(&text, functions, "function", "functions");
 	text_add(&text, " in ");
 	text_add_counted(&text, files, "file", "files");
 	message("process %" PRIu64 ": %s probed (%s)", request->pid,
 		text.failed ? "functions" : text.data, watch_way_name(watch));
+}
+
+static struct error *start_say(struct watch_request *request, const struct watch *watch)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	probes_say(request, watch);
 	if (request->writes_json) {
 		json_init(request->json, request->sink.write, request->sink.ctx);
 		watch_json_begin(request->json, watch, request->pid, &request->shown);
 		return NULL;
 	}
-	text_clear(&text);
-	text_printf(&text, "Attaching to pid %" PRIu64 ", Ctrl+C to quit.\n", request->pid);
+	if (request->watch.is_kernel)
+		text_add(&text, "Attaching to kernel allocators, Ctrl+C to quit.\n");
+	else
+		text_printf(&text, "Attaching to pid %" PRIu64 ", Ctrl+C to quit.\n", request->pid);
 	if (text.failed)
 		return error_no_memory();
 	(void)request->sink.write(request->sink.ctx, text.data, text.len);
@@ -417,7 +478,7 @@ static void trace_print(void *context, const struct watch_news *news)
 
 static void settings_complete(struct watch_request *request)
 {
-	if (request->all)
+	if (request->all || request->watch.is_kernel)
 		request->watch.mean_bytes = 0;
 	request->shown.mean_bytes = request->watch.mean_bytes;
 	request->shown.is_sampled = request->watch.mean_bytes || request->watch.every > 1;
@@ -449,12 +510,18 @@ static struct error *process_watch(struct watch_request *request, bool is_ours)
 	if (request->growth)
 		return growth_follow(request, is_ours);
 	struct error *error = watch_open(&request->watch, &watch);
+	if (error && request->watch.is_kernel)
+		error = error_prefix(error,
+			"the kernel's own allocations can't be watched ('heapwise watch PID' "
+			"watches a process)");
 	if (!error && request->shown.shows_blocks)
 		watch_keep_blocks(watch);
 	if (!error && request->verifies) {
 		watch_verify_init(&request->verify, watch);
 		request->shown.verify = &request->verify;
 	}
+	if (!error && request->watch.is_kernel)
+		error = kernel_names_say(request);
 	if (!error)
 		error = start_say(request, watch);
 	if (!error && is_ours)
@@ -503,14 +570,37 @@ static int ways_check(const struct command *command, const struct watch_request 
 					       "expected one");
 }
 
+/* Without a process it is the kernel, as it is for memleak. Returns -1, or the exit status of a
+ * wrong use. */
+static int kernel_check(const struct command *command, struct watch_request *request, int count)
+{
+	bool has_process = request->pid || request->command;
+	if (request->watch.is_kernel && has_process)
+		return options_wrong(command,
+			"%s is of the kernel's own allocations, of the whole machine: -p and -c "
+			"can't go with it",
+			request->watch.is_percpu ? "--percpu" : "--kernel");
+	if (request->watch.is_kernel && request->process_option)
+		return options_wrong(command,
+			"%s is of processes: the kernel's own allocations are watched without it",
+			request->process_option);
+	if (has_process || count || request->watch.is_kernel)
+		return -1;
+	if (request->process_option)
+		return options_wrong(command, "missing PID");
+	request->watch.is_kernel = true;
+	return -1;
+}
+
 /* PID unless -p, INTERVAL, COUNT. Returns -1, or the exit status of a wrong use. */
 static int operands_take(
 	const struct command *command, struct watch_request *request, char **words, int count)
 {
 	uint64_t *const numbers[] = {&request->pid, &request->interval_s, &request->count};
-	int first = request->pid || request->command ? 1 : 0;
-	if (!count && !first)
-		return options_wrong(command, "missing PID");
+	int code = kernel_check(command, request, count);
+	int first = request->pid || request->command || request->watch.is_kernel ? 1 : 0;
+	if (code >= 0)
+		return code;
 	if (request->traces && request->writes_json)
 		return options_wrong(command, "-t and --json are two forms: expected one");
 	if (request->verifies && request->shown.combined)
@@ -604,7 +694,7 @@ static int cmd_watch(const struct command *command, int argc, char **argv)
 
 const struct command command_watch = {
 	.name = "watch",
-	.synopsis = "PID|-c COMMAND [INTERVAL [COUNT]] [OPTION…]",
+	.synopsis = "PID|-c COMMAND|--kernel [INTERVAL [COUNT]] [OPTION…]",
 	.what = "Shows which stacks of a process that runs hold memory, seen from the kernel.",
 	.about = "What BCC's memleak does: the functions of the process's allocator are probed by "
 		 "eBPF programs, and\n"
@@ -621,6 +711,10 @@ const struct command command_watch = {
 		 "\nWith -o FILE (a name; a number is memleak's -o OLDER) nothing is printed: all "
 		 "calls go to a recording,\n"
 		 "on which 'heapwise report' and all other views work.\n"
+		 "\nWith --kernel, or without PID and COMMAND, the kernel's own allocations are "
+		 "watched, of the whole machine\n"
+		 "(its objects and pages, or with --percpu memory that each processor has its own "
+		 "of). This takes root.\n"
 		 "\nFigures are estimates from samples unless --all is given. It takes CAP_BPF and "
 		 "CAP_PERFMON (or root)\n"
 		 "and Linux 6.6 (5.17: root); neither compiler nor kernel headers are needed. "
@@ -630,6 +724,7 @@ const struct command command_watch = {
 	.examples = "  heapwise watch $(pidof redis-server)\n"
 		    "  heapwise watch 4711 10 6 --all        six times, every ten seconds\n"
 		    "  heapwise watch -c './app --port 80' --all\n"
+		    "  heapwise watch --kernel 10 6          six times, every ten seconds\n"
 		    "  heapwise watch 4711 -o app.hpw --for 60s && heapwise report app.hpw\n",
 	.options = option_specs,
 	.no_files = true,

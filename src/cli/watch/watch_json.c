@@ -40,7 +40,10 @@ void watch_json_begin(
 	watch_probes(watch, &functions, &files);
 	json_object_begin(json);
 	member_string(json, "schema", "heapwise.watch/1");
-	member_u64(json, "pid", pid);
+	if (watch_is_kernel(watch))
+		member_bool(json, "kernel", true);
+	else
+		member_u64(json, "pid", pid);
 	member_bool(json, "exact", !shown->is_sampled);
 	if (shown->mean_bytes)
 		member_u64(json, "sample_bytes", shown->mean_bytes);
@@ -68,9 +71,26 @@ static void symbol_write(struct json *json, const struct watch_modules *modules,
 	json_object_end(json);
 }
 
+static void kernel_frame_write(struct json *json, const struct watch_frame *frame)
+{
+	json_object_begin(json);
+	member_u64(json, "address", frame->address);
+	if (frame->kernel.name) {
+		member_string(
+			json, "module", frame->kernel.module ? frame->kernel.module : "kernel");
+		member_string(json, "function", frame->kernel.name);
+		member_u64(json, "offset", frame->kernel.offset);
+	}
+	json_object_end(json);
+}
+
 void watch_json_frame(
 	struct json *json, const struct watch_modules *modules, const struct watch_frame *frame)
 {
+	if (frame->is_kernel) {
+		kernel_frame_write(json, frame);
+		return;
+	}
 	for (size_t i = 0; i < max(frame->count, (size_t)1); i++)
 		symbol_write(json, modules, frame, frame->count ? &frame->symbols[i] : NULL);
 }
@@ -148,8 +168,9 @@ static struct error *stack_write(struct json *json, const struct watch *watch,
 	return error;
 }
 
-static void losses_write(struct json *json, const struct watch_losses *losses)
+static void losses_write(struct json *json, const struct watch *watch)
 {
+	const struct watch_losses *losses = watch_losses_get(watch);
 	json_key(json, "lost");
 	json_object_begin(json);
 	member_u64(json, "blocks_full", losses->blocks);
@@ -159,6 +180,12 @@ static void losses_write(struct json *json, const struct watch_losses *losses)
 	member_u64(json, "may_throw", losses->throwing);
 	member_u64(json, "unwind_rows", losses->rows_missing);
 	member_u64(json, "frees_unseen", losses->replaced);
+	if (watch_is_kernel(watch) && losses->skipped_is_known) {
+		member_u64(json, "skipped", losses->skipped);
+	} else if (watch_is_kernel(watch)) {
+		json_key(json, "skipped");
+		json_null(json);
+	}
 	json_object_end(json);
 	member_u64(json, "failed_allocations", losses->failed);
 	member_u64(json, "programs_executed", losses->programs);
@@ -184,7 +211,7 @@ struct error *watch_json_add(struct json *json, const struct watch *watch,
 	member_count(json, "live_bytes", bytes);
 	member_count(json, "live_blocks", blocks);
 	member_u64(json, "stacks_with_blocks", ranks.len);
-	losses_write(json, watch_losses_get(watch));
+	losses_write(json, watch);
 	verify_write(json, shown->verify);
 	json_key(json, "stacks");
 	json_array_begin(json);

@@ -12,6 +12,7 @@ struct error *watch_names_open(struct watch_names *names)
 void watch_names_close(struct watch_names *names)
 {
 	symbols_destroy(names->symbols);
+	kernel_symbols_destroy(names->kernel);
 	symbol_modules_deinit(&names->modules);
 	name_settings_deinit(&names->settings);
 }
@@ -32,9 +33,33 @@ static struct error *modules_add(struct watch_names *names, const struct watch_m
 	return NULL;
 }
 
+struct error *watch_names_read_kernel(struct watch_names *names)
+{
+	struct kernel_symbols *symbols;
+	struct error *error = kernel_symbols_read("/proc/kallsyms", &symbols);
+	if (error)
+		return error;
+	kernel_symbols_destroy(names->kernel);
+	names->kernel = symbols;
+	return NULL;
+}
+
+static void kernel_frame_find(
+	const struct watch_names *names, uint64_t return_address, struct watch_frame *ret)
+{
+	*ret = (struct watch_frame){
+		.module = SIZE_MAX, .address = return_address, .is_kernel = true};
+	if (names->kernel)
+		(void)kernel_symbols_find(names->kernel, return_address, &ret->kernel);
+}
+
 struct error *watch_names_frame(struct watch_names *names, const struct watch *watch,
 	uint64_t return_address, struct watch_frame *ret)
 {
+	if (watch_is_kernel(watch)) {
+		kernel_frame_find(names, return_address, ret);
+		return NULL;
+	}
 	return watch_names_find(names, watch_modules_get(watch),
 		watch_module_of(watch, return_address - 1), return_address, ret);
 }

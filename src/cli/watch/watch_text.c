@@ -82,9 +82,27 @@ static void place_add(
 	text_add(text, "]");
 }
 
+/* As memleak has them: "kmem_cache_alloc+0x1c [kernel]". */
+static void kernel_frame_add(struct text *text, const struct watch_frame *frame)
+{
+	if (!frame->kernel.name) {
+		text_printf(text, "\t\t0x%016" PRIx64 " [unknown]\n", frame->address);
+		return;
+	}
+	text_add(text, "\t\t");
+	text_add_shown(text, frame->kernel.name, SIZE_MAX);
+	text_printf(text, "+0x%" PRIx64 " [", frame->kernel.offset);
+	text_add_shown(text, frame->kernel.module ? frame->kernel.module : "kernel", SIZE_MAX);
+	text_add(text, "]\n");
+}
+
 void watch_frame_add(
 	struct text *text, const struct watch_modules *modules, const struct watch_frame *frame)
 {
+	if (frame->is_kernel) {
+		kernel_frame_add(text, frame);
+		return;
+	}
 	if (!frame->count || !frame->symbols[0].function) {
 		text_printf(text, "\t\t0x%016" PRIx64, frame->address);
 		place_add(text, modules, frame);
@@ -217,12 +235,31 @@ static void loss_add(struct text *text, uint64_t count, const char *what)
 	text_printf(text, " %s]\n", what);
 }
 
+/* Of the kernel's own allocations. */
+static void skipped_add(struct text *text, const struct watch *watch)
+{
+	const struct watch_losses *losses = watch_losses_get(watch);
+	if (!watch_is_kernel(watch))
+		return;
+	if (losses->skipped_is_known)
+		loss_add(text, losses->skipped,
+			"allocations and frees are missing: they came in interrupts of eBPF "
+			"programs; what was freed so counts as outstanding");
+	else
+		text_add(text, "\t[allocations and frees in interrupts of eBPF programs are "
+			       "missing, and this kernel does not count them (Linux 6.7 does)]\n");
+}
+
 void watch_losses_add(struct text *text, const struct watch *watch)
 {
 	const struct watch_losses *losses = watch_losses_get(watch);
+	skipped_add(text, watch);
 	loss_add(text, losses->blocks,
-		"allocations are missing: the table of blocks is full (sample, or leave out small "
-		"ones with -z)");
+		watch_is_kernel(watch)
+			? "allocations are missing: the table of blocks is full (follow one of N "
+			  "with -s N, or leave out small ones with -z)"
+			: "allocations are missing: the table of blocks is full (sample, or leave "
+			  "out small ones with -z)");
 	loss_add(text, losses->stacks, "allocations have no stack: the table of stacks is full");
 	loss_add(text, losses->threads, "calls are missing: the table of threads is full");
 	loss_add(text, losses->events,

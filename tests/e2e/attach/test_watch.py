@@ -418,7 +418,7 @@ def refusals(_):
     result = hw.heapwise("watch", "4194303")
     skip_if_refused(result.errors)
     hw.need(result.status == 3 and "no such process" in result.errors, f"{result}")
-    for words in ((), ("x",), ("-p", "1", "-c", "x"), ("1", "1", "1", "1"), ("1", "0"), ("1", "-z", "many"), ("1", "-t", "--json"),
+    for words in (("x",), ("-p", "1", "-c", "x"), ("1", "1", "1", "1"), ("1", "0"), ("1", "-z", "many"), ("1", "-t", "--json"),
                   ("1", "-z", "10", "-Z", "5")):
         result = hw.heapwise("watch", *words)
         hw.need(result.status == 2, f"{words}: {result}")
