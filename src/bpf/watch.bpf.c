@@ -233,7 +233,7 @@ static __always_inline int on_call(struct registers *regs, __u64 cookie)
 	__u32 shape = (__u32)cookie & 0xff;
 	__u64 size = 0, argument = 0, old_address = 0;
 	struct watch_config *settings = config_get();
-	if (!settings)
+	if (!settings || settings->is_over)
 		return 0;
 	/* Who wants each call wants no mappings. */
 	if (settings->emits_all == WATCH_EMITS_CALLS &&
@@ -392,6 +392,9 @@ static __always_inline void on_return(struct registers *regs, __u64 cookie)
 		thread->cookie != cookie)
 		return;
 	thread->stack_pointer = 0;
+	/* Its block may have been freed by a call that was left alone. */
+	if (settings->is_over && !thread->has_old)
+		return;
 	if (shape == WATCH_MAP || shape == WATCH_REMAP) {
 		return_mapping(regs, thread, shape, address);
 		return;

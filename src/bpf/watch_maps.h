@@ -125,7 +125,7 @@ struct watch_config {
 	__u32 has_session;
 	__u32 process; /* of `watch --growth`: its number in the first PID namespace; 0: the first
 			  that has a page fault */
-	__u32 reserved;
+	__u32 is_over; /* calls that begin from now on are left alone */
 };
 
 /* What a site of `watch --growth` did, in the place of its function. */

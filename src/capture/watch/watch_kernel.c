@@ -367,9 +367,20 @@ struct error *watch_kernel_open_kmem(const struct watch_sizes *sizes,
 	return error ? error : object_ready(ret, config, NULL, NULL);
 }
 
+/* Of all functions at once: where frees are no longer seen and allocations are, each block would
+ * look as if it stayed. So the probes of frees, which came first, also go last. */
+static void calls_end(struct watch_kernel *kernel)
+{
+	const uint32_t zero = 0;
+	kernel->config.is_over = 1;
+	error_destroy(map_set(kernel, WATCH_MAP_CONFIG, &zero, &kernel->config));
+}
+
 void watch_kernel_detach(struct watch_kernel *kernel)
 {
-	for (size_t i = 0; i < kernel->links.len; i++)
+	if (kernel->links.len)
+		calls_end(kernel);
+	for (size_t i = kernel->links.len; i-- > 0;)
 		close(kernel->links.data[i]);
 	watch_links_deinit(&kernel->links);
 }

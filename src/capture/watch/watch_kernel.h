@@ -121,7 +121,8 @@ struct error *watch_kernel_throws(struct watch_kernel *kernel, uint64_t bytes) m
 struct error *watch_kernel_attach(struct watch_kernel *kernel, const char *path, pid_t pid,
 	const struct watched_places *places) must_check_;
 
-/* Takes the probes away; what was counted stays. */
+/* Takes the probes away; what was counted stays. Calls of all functions are left alone from one
+ * moment on, but for reallocs under way, which are seen to their end. */
 void watch_kernel_detach(struct watch_kernel *kernel);
 
 /* Hands events to on_event, until that returns -EAGAIN: the others wait. */

@@ -187,6 +187,24 @@ def threads(folder):
 
 
 @TESTS.test
+def let_go_while_busy(folder):
+    """Of threads that never pause no block looks live for having been freed while the probes were taken away"""
+    for way in ("auto", "perf"):
+        file = folder / f"{way}.hpw"
+        with running(hw.TARGETS / "watched_threads", str(2**60)) as target, recording(target.pid, file, "--all", f"--probes={way}") as command:
+            tell(target)
+            hw.wait_until(lambda: file.stat().st_size > 16384, "the first calls in the file")
+            said = finish(command)
+        report = hw.report(file)
+        if report["recording"]["lost_events"]:
+            hw.need("LOST" in said, said)  # on a machine that is too busy
+            continue
+        hw.need(report["recording"]["repairs"] == 0, f"{way}: {report['recording']}")
+        live = sum(row[1] for row in by_function(file).values())
+        hw.need(live <= 64 + 2 * 4 + 8, f"{way}: {live} live blocks; it has 64 places for them, 4 threads with two each, and libc's")
+
+
+@TESTS.test
 def samples(folder):
     """A sample is an estimate near the truth, and says so"""
     file = folder / "sample.hpw"
