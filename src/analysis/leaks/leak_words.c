@@ -131,6 +131,11 @@ static void describe_unsearched(const struct leaks *leaks, struct text *text)
 			       "would have left is unknown.\n");
 		return;
 	}
+	if (!left->blocks && recording->lost_events) {
+		text_add(text, "No block that was seen was live at the end. Events were lost: of "
+			       "other blocks that is unknown.\n");
+		return;
+	}
 	if (!left->blocks) {
 		text_add(text, model_totals(leaks->model)->allocations
 				       ? "Every block was freed.\n"

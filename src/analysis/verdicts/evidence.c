@@ -87,11 +87,22 @@ static bool went_on_unrecorded(const struct model *model)
 }
 
 /* What a program had when it made way for another one is no end of the process. */
-static bool went_on_recorded(const struct model *model)
+static bool went_on(const struct model *model)
 {
 	const struct recording *recording = model_recording(model);
 	return model_target(model)->exit_kind == EXIT_KIND_EXEC && !recording->types &&
 	       (!recording->range.part || recording->range.to_step == UINT64_MAX);
+}
+
+static bool went_on_recorded(const struct model *model)
+{
+	return went_on(model) && !model_recording(model)->watched;
+}
+
+/* The kernel's probes are for one program. */
+static bool went_on_unwatched(const struct model *model)
+{
+	return went_on(model) && model_recording(model)->watched;
 }
 
 /* What was there then is neither what an orderly end leaves nor what it would have freed. */
@@ -224,6 +235,8 @@ static const struct reason {
 	{went_on_recorded, OF_ALL, OF_LIVE,
 		"the process executed another program (exec), which has its own recording: name "
 		"that file"},
+	{went_on_unwatched, OF_ALL, OF_LIVE,
+		"the process executed another program (exec), which was not watched"},
 	{was_killed, OF_LIVE, OF_LIVE,
 		"the program was killed by a signal: with a normal exit it might have freed more"},
 	{is_of_snapshots, OF_PEAK | OF_LIVE | OF_STACKS, OF_LIVE,

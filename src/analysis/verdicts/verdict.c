@@ -189,8 +189,9 @@ static void describe_nothing_left(const struct facts *facts, struct text *text)
 			       ? "Nothing was mapped any more at the end"
 		       : recording->what == RECORDED_BOTH
 			       ? "Nothing was allocated or mapped any more at the end"
-		       : recording->complete ? "No leaks: every block was freed"
-					     : "No block was live at the end of the recording");
+		       : recording->lost_events ? "No block that was seen was live at the end"
+		       : recording->complete    ? "No leaks: every block was freed"
+						: "No block was live at the end of the recording");
 	if (separates_own(facts)) {
 		text_add(text, ", except ");
 		add_amount(facts, text, facts->own.live_bytes, facts->own.live_blocks);

@@ -30,7 +30,9 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
 		text_add(text, "the executable defines its own malloc; its calls are NOT recorded");
 	} else {
-		text_add(text, t->allocations ? "every block was freed" : "nothing was allocated");
+		text_add(text, t->lost          ? "no block that was seen was live at the end"
+			       : t->allocations ? "every block was freed"
+						: "nothing was allocated");
 	}
 	if (t->lost) {
 		text_add(text, "; ");

@@ -311,7 +311,7 @@ def lost(folder):
         answer(target, "done")
         command.send_signal(signal.SIGCONT)
         said = finish(command)
-    hw.need("LOST" in said, said)
+    hw.need("LOST" in said and "every block was freed" not in said, said)
     about = hw.report(file)["recording"]
     hw.need(about["lost_events"] > 0 and about["lost"]["ring"] == about["lost_events"], f"{about}")
     text = hw.ask("report", file)
@@ -361,6 +361,8 @@ def executes(folder):
     report = hw.report(file)
     hw.need(report["target"]["exit"]["exec"], f"{report['target']} {said}")
     hw.need("went on as another program (exec), which is not recorded" in said, said)
+    ended = hw.heapwise("budget", file, "--max-never-freed", "1G")
+    hw.need(ended.status == 3 and "which was not watched" in ended.text, f"{ended}")
 
 
 @TESTS.test

@@ -389,4 +389,18 @@ CASE(never_freed, "without a search only never freed is known, and how to know m
 	finish();
 }
 
+CASE(lost, "where events were lost nobody says that every block was freed")
+{
+	leaks_fixture_init(&fixture);
+	fixture_deinit(&fixture);
+	fixture_init(&fixture);
+	uint32_t stack = fixture_stack(&fixture, 0, MODULE_APP, 0x1100);
+	fixture_site(&fixture, stack,
+		&(struct site){.kind = KIND_MALLOC, .allocations = 4, .allocated_bytes = 400});
+	build_recording(fixture.model)->lost_events = 1;
+	build((struct leaks_options){.separate_libraries = true});
+	check_words(leaks_verdict, "No block that was seen was live at the end.");
+	finish();
+}
+
 TAP_MAIN
