@@ -94,6 +94,10 @@ struct attach_options {
 	void *on_start_context;
 };
 
+/* Puts back what a child has that an attached process forked: the hooks of its parent. Nothing is
+ * done to others, attached ones included. */
+void attach_put_back_copy(pid_t pid);
+
 /* Says what attaching to a process would mean. Errors are the reasons against it. Call
  * attach_outlook_deinit() in any case. */
 struct error *attach_examine(

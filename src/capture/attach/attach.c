@@ -149,9 +149,52 @@ static struct error *describe_plan(const struct attach_plan *plan, struct attach
 	return ret->allocator ? NULL : error_no_memory();
 }
 
+/* Whether the program that was examined is not there any more, though a process is. */
+static bool has_become_other(const struct attach_plan *plan)
+{
+	uint64_t word;
+	return plan->objects.program_headers &&
+	       process_memory_read(&plan->objects.memory, plan->objects.program_headers, &word,
+		       sizeof(word)) != sizeof(word);
+}
+
+/* A process that is killed may be there for a moment more. */
+static bool ends_soon(pid_t pid)
+{
+	uint64_t until = stop_now_ns() + ENDS_NS;
+	while (!process_is_ending(pid)) {
+		if (stop_now_ns() > until)
+			return false;
+		nanosleep(&(struct timespec){0, ENDS_STEP_NS}, NULL);
+	}
+	return true;
+}
+
+/* Whatever has failed: that the process has ended meanwhile is the reason. Destroys the error. Of
+ * one that was not there at first (was_there) the error says so. */
+static struct error *explain_end(
+	const struct attach_plan *plan, bool was_there, bool has_begun, struct error *error)
+{
+	int pid = (int)plan->pid;
+	if (!error || !was_there)
+		return error;
+	bool is_other = has_become_other(plan), has_maps = plan->objects.maps.text;
+	bool has_ended = is_other || has_begun || !has_maps ? ends_soon(plan->pid)
+							    : process_is_ending(plan->pid);
+	if (!has_ended && !is_other)
+		return error;
+	error_destroy(error);
+	return error_create(ERROR_INPUT,
+		has_ended ? "process %d has ended; nothing was recorded"
+			  : "process %d has become another program (exec) while it was attached; "
+			    "nothing was recorded",
+		pid);
+}
+
 struct error *attach_examine(const struct attach_options *options, struct attach_outlook *ret)
 {
 	struct attach_plan plan;
+	bool was_there = !process_is_ending(options->pid);
 	*ret = (struct attach_outlook){.allocator = NULL};
 	struct error *error = attach_plan_make(options->pid, &plan);
 	ret->is_recorded = plan.is_recorded;
@@ -161,6 +204,7 @@ struct error *attach_examine(const struct attach_options *options, struct attach
 		error = describe_plan(&plan, ret);
 	if (!error)
 		ret->older = before_look(options, &plan, &ret->copy_ns);
+	error = explain_end(&plan, was_there, false, error);
 	attach_plan_deinit(&plan);
 	return error;
 }
@@ -491,56 +535,16 @@ static void take_back(struct attaching *a)
 }
 
 /* A process that was forked by an attached one has references that lead to its image. */
-static void put_back_copies(pid_t pid)
+void attach_put_back_copy(pid_t pid)
 {
 	struct attach_removed removed;
 	error_destroy(attach_remove_copy(pid, &removed));
 }
 
-/* Whether the program that was examined is not there any more, though a process is. */
-static bool has_become_other(const struct attach_plan *plan)
-{
-	uint64_t word;
-	return plan->objects.program_headers &&
-	       process_memory_read(&plan->objects.memory, plan->objects.program_headers, &word,
-		       sizeof(word)) != sizeof(word);
-}
-
-/* A process that is killed may be there for a moment more. */
-static bool ends_soon(pid_t pid)
-{
-	uint64_t until = stop_now_ns() + ENDS_NS;
-	while (!process_is_ending(pid)) {
-		if (stop_now_ns() > until)
-			return false;
-		nanosleep(&(struct timespec){0, ENDS_STEP_NS}, NULL);
-	}
-	return true;
-}
-
-/* Whatever has failed: that the process has ended meanwhile is the reason. Destroys the error. Of
- * one that was not there at first the error says so. */
-static struct error *explain_end(const struct attaching *a, struct error *error)
-{
-	int pid = (int)a->options->pid;
-	if (!a->was_there)
-		return error;
-	bool has_ended = a->rings >= 0 ? ends_soon(pid) : process_is_ending(pid);
-	bool is_other = !has_ended && has_become_other(&a->plan);
-	if (!has_ended && !is_other)
-		return error;
-	error_destroy(error);
-	return error_create(ERROR_INPUT,
-		is_other ? "process %d has become another program (exec) while it was attached; "
-			   "nothing was recorded"
-			 : "process %d has ended; nothing was recorded",
-		pid);
-}
-
 static struct error *attach_begin(struct attaching *a)
 {
 	a->was_there = !process_is_ending(a->options->pid);
-	put_back_copies(a->options->pid);
+	attach_put_back_copy(a->options->pid);
 	struct error *error = attach_plan_make(a->options->pid, &a->plan);
 	a->plan.samples = a->options->launch->mode.sample_bytes;
 	if (!error && a->options->patch_pointers)
@@ -633,7 +637,7 @@ struct error *attach_and_wait(const struct attach_options *options, struct launc
 	ret->sampled = options->launch->mode.sample_bytes;
 	struct error *error = attach_begin(&a);
 	if (error) {
-		error = explain_end(&a, error);
+		error = explain_end(&a.plan, a.was_there, a.rings >= 0, error);
 		take_back(&a);
 		attaching_deinit(&a);
 		return error;

@@ -369,6 +369,13 @@ static struct error *find_slots(struct attach_plan *plan)
 			"the "
 			"%u that can be changed",
 			(int)plan->pid, plan->slots.len, HW_ATTACH_SLOTS_MAX);
+	if (!plan->slots.len && !plan->inlined.functions.len &&
+		has_map(plan, "/memfd:" HW_ATTACH_NAME))
+		return error_create(ERROR_INPUT,
+			"process %d was forked by an attached process and has its hooks still: "
+			"`attach` "
+			"puts them back first, as `heapwise detach %d` does",
+			(int)plan->pid, (int)plan->pid);
 	if (!plan->slots.len && !plan->inlined.functions.len)
 		return error_create(ERROR_INPUT,
 			"process %d: nothing in it calls functions of %s through a table that "

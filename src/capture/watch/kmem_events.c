@@ -135,7 +135,7 @@ static int event_file_read(
 	if (fd < 0)
 		return errno;
 	size_t len = 0;
-	ssize_t got;
+	ssize_t got = 0;
 	while (len + 1 < room && (got = read(fd, ret + len, room - 1 - len)) != 0) {
 		if (got < 0 && errno != EINTR)
 			break;

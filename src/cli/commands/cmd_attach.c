@@ -16,6 +16,7 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 #include "process/proc_info.h"
+#include "process/stop.h"
 #include "query/moments.h"
 
 /* All threads are to have stopped by then. */
@@ -383,8 +384,9 @@ static int run_auto(struct attach_request *request)
 {
 	const struct attach_route_request route = route_request(request);
 	struct attach_outlook outlook;
+	attach_put_back_copy(request->attach.pid); /* its parent's hooks are no reason against it */
 	struct error *error = attach_examine(&request->attach, &outlook);
-	bool probes = may_probe(request, &outlook);
+	bool probes = may_probe(request, &outlook) && !process_is_ending(request->attach.pid);
 	bool may_be_refused = outlook.is_filtered || process_tracer(request->attach.pid);
 	attach_outlook_deinit(&outlook);
 	if (error)

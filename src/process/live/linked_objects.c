@@ -212,8 +212,8 @@ static struct error *read_auxv(
 	uint64_t own = 0, dynamic = 0;
 	if (!o->program_headers)
 		return error_create(ERROR_INPUT,
-			"process %d has no program headers that the kernel knows of: it is no "
-			"usual program",
+			"process %d has no program headers that the kernel knows of: it is being "
+			"started, or is no usual program",
 			(int)o->pid);
 	for (uint64_t i = 0; i < o->program_header_count && i < 256; i++) {
 		Elf64_Phdr part;

@@ -28,7 +28,7 @@ ENDS = hw.TARGETS / "attached_ends"
 WAYS = ("exit", "quick", "exec", "thread-exec", "killed")
 EXIT_CODE = 7
 # What a command says of a process that has ended, or is no more what it was, while it looked at it.
-REASONS = ("no such process", "has ended", "has become another program", "is not attached", "ended while")
+REASONS = ("no such process", "has ended", "has become another program", "is not attached", "ended while", "it is being started")
 
 
 def begin_attach(target, file):

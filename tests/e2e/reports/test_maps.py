@@ -217,7 +217,8 @@ def split(folder):
             found = json.loads(interrupted(process))
         row = at(found, address)
         hw.need(row["moved"] and row["growth_bytes"] == 0, f"{row}")
-        hw.need(sum(row["growth_bytes"] for row in found["mappings"]) == -PAGE, f"{grown(found)}")
+        # Of files pages of code come that were not needed before.
+        hw.need(sum(row["growth_bytes"] for row in found["mappings"] if row["owner"] != "file") == -PAGE, f"{grown(found)}")
 
 
 @TESTS.test
