@@ -75,6 +75,14 @@ bool thread_is_dead(pid_t pid, pid_t tid);
  * far apart). */
 bool process_is_ending(pid_t pid);
 
+/*
+ * Takes the status of threads of the process that have ended while a thread of the caller's process
+ * traces them. An exec or an exit of the process waits for that in the kernel; so the tracer, if it
+ * is in PTRACE_SEIZE of another of its threads then, or waits for the first one, never comes back
+ * by itself (ptrace(2), "execve(2) under ptrace"). Any thread but the tracer, now and then.
+ */
+void stop_reap_ended(pid_t pid);
+
 /* Lets the threads go on. Returns how long they were stopped, in ns. */
 uint64_t stop_end(struct stopped *stopped);
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "capture/attach/injection.h"
 #include "process/fork_exclusions.h"
 #include "process/maps.h"
 #include "process/memory.h"
@@ -225,8 +226,12 @@ struct error *before_run(struct before *before, struct error *(*work)(void *cont
 	if (why)
 		return error_errno(
 			ERROR_ENVIRONMENT, why, "can't start the thread that stops the process");
-	while (sem_wait(&run.is_attached) < 0 && errno == EINTR)
-		;
+	struct timespec next;
+	for (injection_reap_time(&next);
+		sem_clockwait(&run.is_attached, CLOCK_MONOTONIC, &next) < 0 &&
+		(errno == EINTR || errno == ETIMEDOUT);
+		injection_reap_time(&next))
+		stop_reap_ended(before->options->pid);
 	before->has_thread = true;
 	/* It is the tracer, of threads that have not stopped too: until it has ended nobody else
 	 * can be. */

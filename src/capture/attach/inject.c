@@ -643,7 +643,9 @@ struct error *attach_inject_more(const struct attached *attached, const struct a
 {
 	struct add_work work = {attached, image, plan, ret_changed};
 	*ret_changed = 0;
-	return plan->slots.len || !plan->find_object ? injection_run(add_in_thread, &work) : NULL;
+	return plan->slots.len || !plan->find_object
+		       ? injection_run(plan->pid, add_in_thread, &work)
+		       : NULL;
 }
 
 bool attach_is_there(const struct attached *attached)

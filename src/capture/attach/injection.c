@@ -168,15 +168,27 @@ static void *run_main(void *run)
 	return NULL;
 }
 
-struct error *injection_run(struct error *(*work)(void *context), void *context)
+void injection_reap_time(struct timespec *ret)
 {
+	clock_gettime(CLOCK_MONOTONIC, ret);
+	ret->tv_nsec += INJECTION_REAP_NS;
+	ret->tv_sec += ret->tv_nsec / 1000000000;
+	ret->tv_nsec %= 1000000000;
+}
+
+struct error *injection_run(pid_t pid, struct error *(*work)(void *context), void *context)
+{
+	struct timespec next;
 	struct run run = {work, context, NULL};
 	pthread_t thread;
 	int why = pthread_create(&thread, NULL, run_main, &run);
 	if (why)
 		return error_errno(
 			ERROR_ENVIRONMENT, why, "can't start the thread that stops the process");
-	pthread_join(thread, NULL);
+	for (injection_reap_time(&next);
+		pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &next) == ETIMEDOUT;
+		injection_reap_time(&next))
+		stop_reap_ended(pid);
 	return run.error;
 }
 

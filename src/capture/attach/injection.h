@@ -30,7 +30,13 @@ struct injection {
  * stopped, as it does not return from the kernel, is let go by the kernel when that thread ends
  * (ptrace(2)), so nobody has to wait for it.
  */
-struct error *injection_run(struct error *(*work)(void *context), void *context) must_check_;
+struct error *injection_run(
+	pid_t pid, struct error *(*work)(void *context), void *context) must_check_;
+/* So often the calling thread meanwhile takes the status of threads that have ended:
+ * stop_reap_ended(). */
+#define INJECTION_REAP_NS 20000000
+/* Sets *ret to so much later than now, by CLOCK_MONOTONIC. */
+void injection_reap_time(struct timespec *ret);
 
 /* Opens the process's memory; injection_end() in any case. */
 struct error *injection_begin(pid_t pid, struct injection *ret) must_check_;

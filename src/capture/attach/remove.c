@@ -432,12 +432,12 @@ struct error *attach_remove(
 {
 	struct remove_work work = {pid, meanwhile, false, ret};
 	*ret = (struct attach_removed){.slots = 0};
-	return injection_run(remove_in_thread, &work);
+	return injection_run(pid, remove_in_thread, &work);
 }
 
 struct error *attach_remove_copy(pid_t pid, struct attach_removed *ret)
 {
 	struct remove_work work = {pid, NULL, true, ret};
 	*ret = (struct attach_removed){.slots = 0};
-	return injection_run(remove_in_thread, &work);
+	return injection_run(pid, remove_in_thread, &work);
 }

@@ -360,6 +360,31 @@ uint64_t stop_end(struct stopped *stopped)
 	return stop_now_ns() - stopped->since_ns;
 }
 
+/* Stops of traced threads are told whatever is asked for, and are the tracer's: so it is looked
+ * first. */
+static void reap_thread(pid_t tid)
+{
+	siginfo_t info = {.si_pid = 0};
+	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) || !info.si_pid)
+		return; /* who is not traced by us is no child: ECHILD */
+	if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+		(void)!waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL);
+}
+
+void stop_reap_ended(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+		if (tid > 0 && tid != pid)
+			reap_thread(tid);
+	}
+	if (folder)
+		closedir(folder);
+}
+
 bool stop_release_late(struct stopped *stopped)
 {
 	for (size_t i = 0; i < stopped->late.len;) {
