@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "process/live/reap.h"
 #include "process/live/restart.h"
 
 struct stopped_thread {
@@ -46,6 +47,7 @@ struct stopped {
 	uint64_t since_ns;  /* CLOCK_MONOTONIC: before the first was stopped */
 	bool calls_allowed; /* the caller knows that seccomp filters let calls pass (remote_calls.h)
 			     */
+	struct reaper reaper;
 	pid_t rival;        /* tracer of the thread that could not be stopped; 0: none */
 };
 
@@ -79,7 +81,8 @@ bool process_is_ending(pid_t pid);
  * Takes the status of threads of the process that have ended while a thread of the caller's process
  * traces them. An exec or an exit of the process waits for that in the kernel; so the tracer, if it
  * is in PTRACE_SEIZE of another of its threads then, or waits for the first one, never comes back
- * by itself (ptrace(2), "execve(2) under ptrace"). Any thread but the tracer, now and then.
+ * by itself (ptrace(2), "execve(2) under ptrace"). Any thread but the tracer, now and then;
+ * stop_process() has one that does.
  */
 void stop_reap_ended(pid_t pid);
 

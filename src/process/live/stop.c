@@ -283,6 +283,7 @@ void stop_deinit(struct stopped *stopped)
 struct error *stop_process(struct stopped *stopped)
 {
 	restart_find_waits(stopped->pid, &stopped->waits);
+	reaper_begin(&stopped->reaper, stopped->pid);
 	stopped->since_ns = stop_now_ns();
 	int priority = priority_raise();
 	struct error *error = NULL;
@@ -294,6 +295,7 @@ struct error *stop_process(struct stopped *stopped)
 			stop_wait_all(stopped);
 	}
 	setpriority(PRIO_PROCESS, 0, priority);
+	reaper_dismiss(&stopped->reaper);
 	if (!error && !stopped->threads.len)
 		error = error_create(ERROR_INPUT, "process %d has ended", (int)stopped->pid);
 	if (error)
@@ -357,32 +359,9 @@ uint64_t stop_end(struct stopped *stopped)
 			(void)!stopped_tids_push(&stopped->late, thread->tid);
 	}
 	stopped_threads_clear(&stopped->threads);
-	return stop_now_ns() - stopped->since_ns;
-}
-
-/* Stops of traced threads are told whatever is asked for, and are the tracer's: so it is looked
- * first. */
-static void reap_thread(pid_t tid)
-{
-	siginfo_t info = {.si_pid = 0};
-	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) || !info.si_pid)
-		return; /* who is not traced by us is no child: ECHILD */
-	if (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
-		(void)!waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL);
-}
-
-void stop_reap_ended(pid_t pid)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	DIR *folder = opendir(path);
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		pid_t tid = (pid_t)atoi(entry->d_name);
-		if (tid > 0 && tid != pid)
-			reap_thread(tid);
-	}
-	if (folder)
-		closedir(folder);
+	uint64_t ret = stop_now_ns() - stopped->since_ns;
+	reaper_end(&stopped->reaper);
+	return ret;
 }
 
 bool stop_release_late(struct stopped *stopped)

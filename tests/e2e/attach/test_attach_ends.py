@@ -96,6 +96,54 @@ def at_any_moment(folder):
 
 
 @TESTS.test
+def looked_at(folder):
+    """It ends or executes another program at any moment of a look at its heap: the command says so, nothing is left"""
+    seed = random.randrange(1 << 32)
+    choose = random.Random(seed)
+
+    def look(target):
+        return subprocess.Popen([hw.HEAPWISE, "heap", str(target.pid), "--json"], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, env=hw.clean_environment(), start_new_session=True, text=True)
+
+    with running(folder, "exit", program=ENDS) as target:
+        began = time.monotonic()
+        need_clear("heap", look(target).wait(hw.TIMEOUT), "")
+        whole = time.monotonic() - began
+    for cycle in range(CYCLES):
+        for way in WAYS:
+            delay = choose.uniform(0, whole)
+            with running(folder, "exit" if way == "killed" else way, program=ENDS) as target:
+                command = look(target)
+                if way == "killed":
+                    time.sleep(delay)
+                    target.process.kill()
+                else:
+                    target.ask("go", int(delay * 1e6))
+                _, errors = command.communicate(timeout=hw.TIMEOUT)
+                try:
+                    need_clear(f"{way} after {delay * 1e3:.2f} ms", command.returncode, errors)
+                    need_ended(target, way)
+                except hw.Failure as failure:
+                    raise hw.Failure(f"cycle {cycle}, {way} of seed {seed}: {failure}") from failure
+
+
+@TESTS.test
+def executes_itself(folder):
+    """A look at a process that executes itself again and again, with 200 threads that end in it: neither waits for the other"""
+    looks = 30
+    process = subprocess.Popen([hw.TARGETS / "executes_itself", "100000"], start_new_session=True)
+    try:
+        for look in range(looks):
+            looked = subprocess.run([hw.HEAPWISE, "heap", str(process.pid), "--json"], stdout=subprocess.DEVNULL, text=True,
+                                    stderr=subprocess.PIPE, env=hw.clean_environment(), timeout=hw.TIMEOUT, check=False)
+            need_clear(f"look {look}", looked.returncode, looked.stderr)
+        hw.need(process.poll() is None, f"it ended with status {process.returncode}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+@TESTS.test
 def asked_again(folder):
     """It is let go although the command is told so again and again before the collector has heard it once"""
     with running(folder) as target:
