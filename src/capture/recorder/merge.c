@@ -8,12 +8,11 @@
 /* Stores of another processor are visible long before this. */
 #define MARGIN_SECONDS (1.0 / 50000)
 /*
- * The longest time that a busy ring without progress delays the others: as long as they have room,
- * and when one is full until shortly before its thread would give up (RT_WAIT_MAX_NS there). If
- * hundreds of threads share a processor, one of them may have to wait that long for it.
+ * The longest time that a busy ring without progress delays the others, also those that wait for
+ * room: they are told that they are waited for. If hundreds of threads share a processor, one of
+ * them may have to wait for seconds until it has its turn.
  */
 #define BUSY_SECONDS 5.0
-#define BUSY_SECONDS_FULL 0.8
 
 void merge_move_lane(struct merge *merge, uint32_t lane, const struct event_lane *memory)
 {
@@ -151,7 +150,6 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->head = head;
 		lane_break(merge, lane);
 	}
-	merge->filled |= head - lane->tail + 2ull * HW_R_WORDS_LONGEST >= lane->words;
 	lane->head = lane->broken ? lane->tail : head;
 	if (lane->broken)
 		lane->tail = lane->head = head;
@@ -171,8 +169,9 @@ static void lane_look(struct merge *merge, struct merge_lane *lane, uint64_t now
 		lane->busy_since = now;
 	}
 	double seconds = (double)(now - lane->busy_since) / (double)merge->source->hz;
-	bool stuck = seconds > (merge->full ? BUSY_SECONDS_FULL : BUSY_SECONDS);
+	bool stuck = seconds > BUSY_SECONDS;
 	lane->bound = stuck ? idle : lane->idle_at;
+	merge->waits |= !stuck;
 }
 
 /* Binary heap of lanes by stamp. */
@@ -261,8 +260,7 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	uint64_t now = source->ops->stamp(source),
 		 safe = last ? UINT64_MAX : merge_idle(merge, now);
 	merge->moved = 0;
-	merge->full = merge->filled;
-	merge->filled = false;
+	merge->waits = false;
 	if (source->ops->pass_begin)
 		source->ops->pass_begin(source);
 	enter_lanes(merge, now, last, &safe);
@@ -281,6 +279,8 @@ uint64_t merge_pass(struct merge *merge, bool last)
 	for (uint32_t i = 0; i < merge->lane_count; i++)
 		lane_publish(merge, &merge->lanes[i]);
 	lane_publish(merge, shared_lane(merge));
+	if (!merge->moved && merge->waits && source->ops->waits)
+		source->ops->waits(source);
 	merge->delivered_until = safe;
 	merge->idle_since = merge->heap_count || last ? 0 : safe;
 	return merge->moved;

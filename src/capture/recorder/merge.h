@@ -180,7 +180,7 @@ struct merge {
 				   */
 	uint64_t moved;           /* words taken in the current pass */
 	bool look_ahead;          /* for merge_run */
-	bool full, filled;        /* a lane was, in the pass before, and is in this one */
+	bool waits;               /* this pass does, for a busy lane without progress */
 };
 
 /* Prepares a merge. `source` is borrowed for as long as the merge is used. */

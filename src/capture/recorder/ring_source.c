@@ -91,6 +91,14 @@ static void ring_taken(struct event_source *source, uint32_t lane, uint64_t tail
 		syscall(SYS_futex, &ring->tail, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* Where waiting was given up, it is not begun again: a collector that lets go says so that way. */
+static void ring_waits(struct event_source *source)
+{
+	struct hw_shm *shm = shm_of(source);
+	if (__atomic_load_n(&shm->stalled_at, __ATOMIC_RELAXED) != shm->progress + 1)
+		__atomic_fetch_add(&shm->progress, 1, __ATOMIC_RELAXED);
+}
+
 static bool ring_lanes_wanted(struct event_source *source)
 {
 	return __atomic_load_n(&shm_of(source)->ring_wanted, __ATOMIC_RELAXED) != 0;
@@ -226,6 +234,7 @@ static const struct event_source_ops ring_ops = {.lane = ring_lane,
 	.pass_begin = ring_pass_begin,
 	.look = ring_look,
 	.taken = ring_taken,
+	.waits = ring_waits,
 	.is_called = ring_is_called,
 	.lanes_wanted = ring_lanes_wanted,
 	.reclaim_begin = ring_reclaim_begin,

@@ -99,15 +99,17 @@ static void lock_sleep(struct rt_shared_lock *take_shared_lock)
 static bool lock_wait(struct rt_process *p, uint64_t self)
 {
 	struct seen seen = observe_progress(p);
-	uint64_t began = sys_now_ns(), moved = began, now = began;
+	uint64_t began = sys_now_ns(), now = began, idle = 0;
 	bool taken = false;
 	while (!taken && !given_up(p, &seen)) {
+		uint64_t before = now;
 		lock_sleep(&p->shared_lock);
 		taken = lock_try(&p->shared_lock, self) || lock_inherit(p, self);
 		now = sys_now_ns();
+		idle += rt_wait_step(now - before, LOCK_STEP_NS);
 		if (goes_on(p, &seen))
-			moved = now;
-		else if (now - moved > RT_WAIT_MAX_NS)
+			idle = 0;
+		else if (idle > RT_WAIT_MAX_NS)
 			give_up(p, &seen);
 	}
 	rt_process_note_wait(p->shm, now - began);

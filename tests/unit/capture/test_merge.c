@@ -190,6 +190,10 @@ CASE(busy, "a ring that is busy holds the others back until it tells")
 	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), 10);
 	check_pass("");
 	CHECK_U64(image_ring(shm, 0)->tail, 0);
+	CHECK_U64(shm->progress, 1); /* who waits for room is to go on waiting */
+	shm->stalled_at = shm->progress + 1;
+	check_pass("");
+	CHECK_U64(shm->progress, 1); /* but not who has given up */
 	image_put(shm, 1, W_FREE(0xa0) | STAMPED, 5);
 	check_pass("T0:101 0-a0");
 	image_ring(shm, 1)->busy = 0;
@@ -226,7 +230,11 @@ CASE(stuck, "a ring that stays busy without moving does not hold the others for 
 	image_ring(shm, 1)->busy = 0x7ffc0000;
 	image_put(shm, 0, W_ALLOC(0xa0) | STAMPED, W_SIZED(1, 1), 10);
 	check_pass("");
+	uint64_t progress = shm->progress;
 	check_pass("T0:100 0+a0:1");
+	CHECK_U64(shm->progress, progress + 1); /* room was made */
+	check_pass("");
+	CHECK_U64(shm->progress, progress + 1); /* and nothing is waited for */
 	/* It comes back after all. */
 	image_put(shm, 1, W_FREE(0xa0) | STAMPED, 5);
 	check_pass("T1:101 1-a0");
