@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "capture/attach/image.h"
 #include "process/elf_file.h"
+#include "process/proc_info.h"
 
 #define FUNCTION_BYTES_MAX (1u << 20)
 /* Of executable mappings that are searched for where signal handlers return to. */
@@ -387,7 +388,8 @@ static void open_debug(struct inline_search *s)
 static struct error *find_symbols(struct inline_search *s)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)s->objects->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe",
+		(int)process_first_live_thread(s->objects->pid));
 	struct error *error = elf_file_open(path, &s->file);
 	if (error)
 		return error;
@@ -403,7 +405,7 @@ static struct error *find_symbols(struct inline_search *s)
 static struct error *read_program(pid_t pid, char **ret)
 {
 	char path[64], program[PATH_MAX];
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)process_first_live_thread(pid));
 	ssize_t bytes = readlink(path, program, sizeof(program) - 1);
 	program[bytes > 0 ? bytes : 0] = 0;
 	*ret = strdup(program);

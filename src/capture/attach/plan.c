@@ -301,7 +301,7 @@ static struct error *find_frames(struct attach_plan *plan)
 	struct elf_file file;
 	if (!is_static(plan) || !plan->table.len || plan->table.data[0].row.eh_frame_hdr)
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)plan->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)process_first_live_thread(plan->pid));
 	struct error *error = elf_file_open(path, &file);
 	const Elf64_Shdr *section = error ? NULL : elf_file_section(&file, ".eh_frame");
 	bool ok = !section || frame_entries_read(&file, section, plan->objects.objects.data[0].bias,

@@ -216,7 +216,7 @@ enum hpw_exit_kind tracked_process_ending(
 void tracked_process_program(pid_t pid, char *ret, size_t bytes)
 {
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)process_first_live_thread(pid));
 	ssize_t n = readlink(path, ret, bytes - 1);
 	ret[n > 0 ? n : 0] = 0;
 }

@@ -124,8 +124,8 @@ struct event_source_ops {
 	bool (*look)(struct event_source *source, uint32_t lane, struct event_look *ret);
 	/* Words before `tail` have been taken: their room is free. Called at least once a pass. */
 	void (*taken)(struct event_source *source, uint32_t lane, uint64_t tail);
-	/* Or NULL. A pass has taken nothing, because a thread is in the middle of an event: whoever
-	 * waits for room is to go on waiting. */
+	/* Or NULL. A pass has taken nothing, because a thread is in the middle of an event: threads
+	 * that wait for room are to go on waiting. */
 	void (*waits)(struct event_source *source);
 
 	/* Or NULL. Whether a pass is wanted before the next one is due. */

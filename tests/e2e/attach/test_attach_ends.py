@@ -182,11 +182,13 @@ def first_thread(folder):
             if said and "Linux 6.9" in said.errors:
                 hw.need(said.status == 4, f"{said}")
                 continue
-            with attached(target, folder / "x.hpw", "--before", "none"):
+            with attached(target, folder / "x.hpw", "--before", "none") as command:
                 if not early:
                     end_first(target)
                 wait_for_events(target)
                 detach(target)
+                _, errors = command.communicate(timeout=hw.TIMEOUT)
+            hw.need("another allocator" not in errors, f"{errors}")
             alive = next(task.name for task in Path(f"/proc/{target.pid}/task").iterdir() if state(task.name) != "Z")
             text = Path(f"/proc/{alive}/maps").read_text()
             hw.need(RINGS not in text and text.count(f"{IMAGE} (deleted)") and target.process.poll() is None, "it was not let go")
