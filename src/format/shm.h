@@ -307,10 +307,10 @@ struct hw_shm {
 	 * memory; 0: it has none, or elsewhere. */
 	uint64_t allocator_local;
 	/* Collector. */
-	/* Grows whenever room was made in any ring, and while none can be made because a thread is in
-	 * the middle of an event, for as long as that is waited for. */
+	/* Grows whenever room was made in any ring, and while none can be made because a thread is
+	 * in the middle of an event, for as long as that is waited for. */
 	_Alignas(64) uint64_t progress;
-	uint32_t rings_freed;           /* grows whenever rings of ended threads were freed */
+	uint32_t rings_freed; /* grows whenever rings of ended threads were freed */
 	int32_t awaited; /* the process of this id, as it sees itself, says when it leaves and waits
 			    for the answer a moment; 0: none. Set before the target has the memory
 			  */

@@ -48,7 +48,7 @@ struct stopped {
 	bool calls_allowed; /* the caller knows that seccomp filters let calls pass (remote_calls.h)
 			     */
 	struct reaper reaper;
-	pid_t rival;        /* tracer of the thread that could not be stopped; 0: none */
+	pid_t rival; /* tracer of the thread that could not be stopped; 0: none */
 };
 
 void stop_init(struct stopped *stopped, pid_t pid);

@@ -23,14 +23,15 @@ struct exported {
 
 struct export_format {
 	const char *name;
-	const char *what; /* for the help: its tool and readers */
-	enum packing packing;
-	bool one_figure;   /* which --metric selects */
-	bool first_figure; /* --metric selects which of several readers show first */
-	bool differences;  /* can represent negative figures */
-	bool moments;      /* needs a series with sites, if there is one; filters don't apply */
-	bool leaks;        /* contains the leaks of a search; filters don't apply */
-	bool events;       /* needs all events; filters don't apply */
+	const char *what;     /* for the help: its tool and readers */
+	enum packing packing; /* where the name of a file does not say it */
+	bool by_name;         /* its tool tells by a file's name whether it is compressed */
+	bool one_figure;      /* which --metric selects */
+	bool first_figure;    /* --metric selects which of several readers show first */
+	bool differences;     /* can represent negative figures */
+	bool moments;         /* needs a series with sites, if there is one; filters don't apply */
+	bool leaks;           /* contains the leaks of a search; filters don't apply */
+	bool events;          /* needs all events; filters don't apply */
 	bool ranges;  /* of events: may begin later, with frees of blocks that it does not have */
 	bool samples; /* can mark figures as those of a sample */
 	bool hidden;  /* for other parts of heapwise: not listed */
@@ -47,8 +48,10 @@ const struct export_format *export_find(const char *name);
 /* Adds "pprof, folded, …": all names, or only those of formats for differences. */
 void export_add_names(struct text *text, bool differences);
 
-/* Writes a whole file, with `packing`; PACKING_NONE: with the format's own. Returns NULL also when
- * the sink stopped it. */
+/* Returns how a file of that name is compressed; NULL and "-": it has none. */
+enum packing export_packing(const struct export_format *format, const char *name);
+
+/* Writes a whole file. Returns NULL also when the sink stopped it. */
 struct error *export_write(const struct export_format *format, enum packing packing,
 	const struct exported *from, const struct sink *sink) must_check_;
 

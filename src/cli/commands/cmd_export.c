@@ -227,7 +227,7 @@ static struct error *write_export(const struct stacks *view, void *ctx, const st
 		.metric_given = request->shown.metric_name,
 		.timeline = &request->shown.options.timeline,
 		.lost = &request->lost};
-	enum packing packing = request->output ? packing_by_name(request->output) : PACKING_NONE;
+	enum packing packing = export_packing(request->format, request->output);
 	return export_write(request->format, packing, &from, sink);
 }
 

@@ -59,8 +59,8 @@ struct rt_thread {
  * them. */
 #define RT_WAIT_MAX_NS 1000000000ull
 
-/* Returns what of a sleep that was to take `step_ns`, and took `took_ns`, counts as waiting: what is
- * longer was spent waiting for a processor, and others wait for one, too. */
+/* Returns what of a sleep that was to take `step_ns`, and took `took_ns`, counts as waiting: what
+ * is longer was spent waiting for a processor, and others wait for one, too. */
 static inline uint64_t rt_wait_step(uint64_t took_ns, uint64_t step_ns)
 {
 	return took_ns < 2 * step_ns ? took_ns : step_ns;

@@ -68,16 +68,19 @@ static const struct export_format formats[] = {
 	{.name = "heaptrack",
 		.what = "heaptrack's, version 3: heaptrack_gui, heaptrack_print",
 		.packing = PACKING_ZSTD,
+		.by_name = true,
 		.events = true,
 		.write = export_heaptrack},
 	{.name = "heaptrack2",
 		.what = "heaptrack's, version 2: older releases",
 		.packing = PACKING_ZSTD,
+		.by_name = true,
 		.events = true,
 		.write = export_heaptrack2},
 	{.name = "heaptrack1",
 		.what = "heaptrack's, version 1: releases from 1.0 on",
 		.packing = PACKING_GZIP,
+		.by_name = true,
 		.events = true,
 		.write = export_heaptrack1},
 	{.name = "mtrace",
@@ -230,11 +233,18 @@ static void describe_evidence(const struct export_format *format, const struct e
 			why);
 }
 
+enum packing export_packing(const struct export_format *format, const char *name)
+{
+	bool is_named = name && strcmp(name, "-") != 0;
+	enum packing said = is_named ? packing_by_name(name) : PACKING_NONE;
+	return said || (is_named && format->by_name) ? said : format->packing;
+}
+
 struct error *export_write(const struct export_format *format, enum packing packing,
 	const struct exported *from, const struct sink *sink)
 {
 	_cleanup_(packer_cleanup) struct packer *packer = NULL;
-	struct error *error = packer_create(packing ? packing : format->packing, &packer);
+	struct error *error = packer_create(packing, &packer);
 	if (error)
 		return error;
 	struct packed_sink packed = {.packer = packer, .to = sink};

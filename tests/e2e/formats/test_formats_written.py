@@ -8,6 +8,7 @@ import csv
 import gzip
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -633,6 +634,14 @@ def packed(folder):
     zst, _ = export(folder, source, "massif", "--time-unit=B", name="a.zst")
     unzstd = subprocess.run(["zstd", "-dqc", zst], stdout=subprocess.PIPE, check=True)
     hw.need(unzstd.stdout == plain.read_bytes(), "zstd")
+    # heaptrack's tools go by the name.
+    plain, _ = export(folder, source, "heaptrack", name="b.heaptrack")
+    hw.need(plain.read_bytes().startswith(b"v "), f"{plain.read_bytes()[:20]}")
+    gz, _ = export(folder, source, "heaptrack", name="b.gz")
+    hw.need(gzip.decompress(gz.read_bytes()) == plain.read_bytes(), "gzip of heaptrack")
+    if shutil.which("heaptrack_print"):
+        texts = [subprocess.run(["heaptrack_print", "-f", path], stdout=subprocess.PIPE, check=True).stdout for path in (plain, gz)]
+        hw.need(b"total runtime" in texts[0] and texts[0] == texts[1].replace(b"b.gz", b"b.heaptrack"), f"{texts}")
 
 
 if __name__ == "__main__":

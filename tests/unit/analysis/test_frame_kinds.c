@@ -333,7 +333,7 @@ static void write_as(const struct profile *profile, const char *format, struct t
 	const struct sink sink = {collect, ret};
 	const struct export_format *found = export_find(format);
 	CHECK(found);
-	CHECK_OK(export_write(found, PACKING_NONE, &from, &sink));
+	CHECK_OK(export_write(found, found->packing, &from, &sink));
 	CHECK(ret->len && !ret->failed);
 }
 
