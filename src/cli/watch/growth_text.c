@@ -154,7 +154,7 @@ static void sums_add(struct text *text, const struct growth_sums *sums)
 {
 	if (sums->has_ended) {
 		text_add(text, "\t[the process has ended: all pages count that it touched, also "
-			       "those that it gave back]\n");
+			       "those that it gave back, or only read as zeros]\n");
 		return;
 	}
 	text_printf(text,
