@@ -3,7 +3,7 @@
 """A process that ends, or becomes another program, at any moment of `heapwise attach` and `detach`; threads that end in the
 middle of calls; small stacks.
 
-    test_attach_ends.py [CYCLES]     that many moments for each way to end (default: 8)
+    test_attach_ends.py [CYCLES]     that many moments for each way to end (default: 4)
 """
 
 import json
@@ -23,7 +23,7 @@ from processes import state, status_line
 from told import collector_of
 
 TESTS = hw.Tests()
-CYCLES = 8
+CYCLES = 4
 ENDS = hw.TARGETS / "attached_ends"
 WAYS = ("exit", "quick", "exec", "thread-exec", "killed")
 EXIT_CODE = 7
@@ -109,7 +109,7 @@ def looked_at(folder):
         began = time.monotonic()
         need_clear("heap", look(target).wait(hw.TIMEOUT), "")
         whole = time.monotonic() - began
-    for cycle in range(CYCLES):
+    for cycle in range(CYCLES // 2):
         for way in WAYS:
             delay = choose.uniform(0, whole)
             with running(folder, "exit" if way == "killed" else way, program=ENDS) as target:
