@@ -435,10 +435,27 @@ static bool forbid_calls(unsigned action, bool all)
 static void confined(bool good)
 {
 	char *before[100];
-	for (int i = 0; i < 100; i++)
-		before[i] = malloc((size_t)i * 50);
+	size_t sizes[100], differ = 0;
+	for (size_t i = 0; i < 100; i++) {
+		sizes[i] = i * 50;
+		before[i] = malloc(sizes[i]);
+		memset(before[i], (int)i, sizes[i]);
+	}
 	fflush(stdout);
 	printf("%d\n", forbid_calls(SECCOMP_RET_KILL_PROCESS, true));
+	for (size_t round = 0; round < 4; round++) { /* larger and smaller */
+		for (size_t i = 1; i < 100; i++) {
+			static const size_t parts[] = {3, 1, 2, 4};
+			size_t size = i * 25 * parts[round],
+			       kept = size < sizes[i] ? size : sizes[i];
+			before[i] = realloc(before[i], size);
+			for (size_t at = 0; at < kept; at++)
+				differ += before[i][at] != (char)i;
+			memset(before[i], (int)i, size);
+			sizes[i] = size;
+		}
+	}
+	printf("%zu bytes differ\n", differ);
 	for (int i = 0; i < 100; i++)
 		free(before[i]);
 	for (int i = 0; i < 1000; i++)
