@@ -9,7 +9,8 @@ from statistics import median
 
 from figures import say
 
-TOOLS = ("heapwise check", "heapwise check --full", "memcheck", "ASan")
+TOOLS = ("heapwise check", "heapwise check --full", "heapwise check --uninit", "memcheck", "ASan")
+ONCE = ("heapwise check --uninit", "memcheck")  # one round is enough for an order of magnitude
 MOST_CPU = {"heapwise check": 1.3, "heapwise check --full": 15.0}
 MOST_MEMORY, MORE_MEMORY_KB = 2.0, 64 << 10  # of heapwise check, beside the native figure
 NO_ALLOCATION_MOST = 1.02  # CPU where nothing is allocated
@@ -44,10 +45,11 @@ class Checked:
     full: str = "1"  # what {size} becomes
     quick: str = "1"
     full_budget: float = 0  # CPU, of --full; 0: none
+    uninit: bool = False  # run with --uninit, too, which runs it some 20 times
 
 
 PROGRAMS = [
-    Checked("sqlite3", "sqlite3 :memory: '.read {in}/people.sql'", full_budget=15.0),
+    Checked("sqlite3", "sqlite3 :memory: '.read {in}/people.sql'", full_budget=15.0, uninit=True),
     Checked("jq", "jq -c '.[] | select(.age > 30) | {id, name: (.name | ascii_upcase)}' {in}/people.json"),
     Checked("python3", "python3 {scratch}/check.py {size}", full="100000", quick="20000"),
     Checked("containers", "{bin}/containers 4 {size}", "containers.cc", quick="1 200000"),
@@ -79,7 +81,9 @@ def under(bench, heapwise, tool, program, target):
     if tool == "native":
         return target, {}
     if tool.startswith("heapwise check"):
-        options = ["--full"] if tool.endswith("--full") else []
+        options = tool.split()[2:]
+        if "--uninit" in options and not program.uninit:
+            return None
         return [heapwise, "check", "-q", *options, "--", *target], {}
     if tool == "memcheck":
         return (["valgrind", "-q", "--leak-check=no", *target], {}) if shutil.which("valgrind") else None
@@ -107,7 +111,7 @@ def rounds(bench, heapwise, program, target):
     expected = None
     for number in range(bench.options.runs + 1):
         for tool in list(runs):
-            if tool == "memcheck" and number > 1:  # one round is enough for an order of magnitude
+            if tool in ONCE and number > 1:
                 continue
             run, output = one_run(bench, *commands[tool])
             expected = output if expected is None else expected
@@ -165,10 +169,10 @@ def over_budget(row):
 
 
 def print_check(rows):
-    print("check: looking for memory errors; ratios to native runs of the same round; memcheck: one run")
-    print(f"  {'program':<14} {'tool':<22} {'wall x':>7} {'cpu x':>7} {'best x':>7} {'RSS MB':>7} {'native':>7}")
+    print(f"check: looking for memory errors; ratios to native runs of the same round; {', '.join(ONCE)}: one run")
+    print(f"  {'program':<14} {'tool':<23} {'wall x':>7} {'cpu x':>7} {'best x':>7} {'RSS MB':>7} {'native':>7}")
     for row in rows:
-        print(f"  {row['program']:<14} {row['tool']:<22} {row['wall_x']:7.2f} {row['cpu_x']:7.2f} {row['best_x']:7.2f}"
+        print(f"  {row['program']:<14} {row['tool']:<23} {row['wall_x']:7.2f} {row['cpu_x']:7.2f} {row['best_x']:7.2f}"
               f" {row['rss_kb'] / 1024:7.0f} {row['native_rss_kb'] / 1024:7.0f}")
         for over in over_budget(row):
             print(f"  over budget: {over}")
