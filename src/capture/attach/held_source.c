@@ -70,6 +70,10 @@ static bool are_wanted(const struct held_source *held, uint32_t lane, uint64_t t
 		return true;
 	if (!held->holds && held->moved < WORDS_FEW && has < ring / EMPTIED_PART)
 		return false;
+	/* The merge can't take what other lanes have while it does not know what this one brings.
+	 */
+	if (!held->holds && !has)
+		return true;
 	return held->moved + there <= held->most;
 }
 

@@ -87,9 +87,10 @@ void collector_detach(struct collector *c, const struct session_caller *caller)
 		session_summary_complain(&c->summary,
 			error_create(ERROR_ENVIRONMENT,
 				"%llu MiB of address space stay mapped in process %d, since a "
-				"thread "
-				"may return to them; nothing is recorded there any more",
-				(unsigned long long)removed.left_bytes >> 20, (int)root->pid));
+				"thread may return to them; nothing is recorded there any more. "
+				"'heapwise detach %d' unmaps the rest later",
+				(unsigned long long)removed.left_bytes >> 20, (int)root->pid,
+				(int)root->pid));
 	char file[TRACKED_FILE_MAX];
 	snprintf(file, sizeof(file), "%s", root->file);
 	if (!c->root_gone_ns)

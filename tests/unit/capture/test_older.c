@@ -127,6 +127,47 @@ CASE(holds, "what comes before the list is kept in order, and then told")
 	recorder_end(r, file);
 }
 
+/* Words of blocks that are freed at once. */
+static void put_words(struct recorder *r, uint32_t ring, uint64_t words)
+{
+	for (uint64_t i = 0; i < words / WORDS_A_PAIR; i++) {
+		put_alloc(r, ring, 0x10000 + ring * 64, 32);
+		put_free(r, ring, 0x10000 + ring * 64);
+	}
+}
+
+CASE(full_lane, "a lane that has nothing is filled, although others have all the room")
+{
+	FILE *file;
+	struct recorder *r = recorder_begin(&file);
+	uint64_t ring = hw_ring_words(0) - 2ull * HW_R_WORDS_LONGEST;
+	image_claim(r->shm, 0, 102);
+	image_claim(r->shm, 1, 103);
+	put_words(r, 1, WORDS_A_PAIR);
+	stamp = began.tsc + 2000000000; /* later than now: nothing of it is taken yet */
+	for (int i = 0; i < 3; i++) {
+		put_words(r, 0, ring);
+		recorder_drain(r);
+	}
+	older_list_give_up(&list, HPW_OLDER_ALLOCATOR);
+	drain(r);
+	CHECK_U64(r->merge.events, 2);
+	for (int i = 0; i < 2; i++) {
+		put_words(r, 0, i ? 1000 : ring);
+		recorder_drain(r);
+	}
+	put_words(r, 1, ring);
+	recorder_drain(r);
+	CHECK(r->held && !r->held->lanes[1].is_ring && r->held->moved > r->held->most - ring);
+	CHECK_U64(image_ring(r->shm, 1)->tail, image_ring(r->shm, 1)->head);
+	uint64_t events = (5 * (ring / WORDS_A_PAIR) + 1000 / WORDS_A_PAIR + 1) * 2;
+	while (r->merge.events < events)
+		drain(r);
+	CHECK_U64(r->tally.unknown_frees + r->stopped_frees + r->tally.repairs, 0);
+	CHECK_U64(r->tally.heap.live_blocks, 0);
+	recorder_end(r, file);
+}
+
 static void fill_list(void)
 {
 	static const struct older_block blocks[] = {
