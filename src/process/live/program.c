@@ -200,6 +200,7 @@ static struct error *check_header(struct program *p, const struct elf_image *ima
 	return NULL;
 }
 
+#define ATTACH_INSTEAD "record it while it runs (heapwise attach PID)"
 /* Go links statically unless it uses C, and has a heap of its own even then. */
 #define GO_INSTEAD                                                                                 \
 	"it is a Go program: its heap is not malloc's. 'go tool pprof' takes its profiles "        \
@@ -220,11 +221,12 @@ static struct error *check_elf(struct program *p, const struct elf_image *image)
 	const Elf64_Phdr *interp = elf_program_header(image, PT_INTERP);
 	if (!interp)
 		return refuse_program(p, PROGRAM_CANNOT_RECORD,
-			is_go(image) ? GO_INSTEAD : "link it dynamically",
+			is_go(image) ? GO_INSTEAD : "link it dynamically, or " ATTACH_INSTEAD,
 			"it is linked statically, so no library can be loaded into it");
 	const char *loader = elf_at(image, interp->p_offset, interp->p_filesz);
 	if (loader && interp->p_filesz && memmem(loader, interp->p_filesz, "ld-musl", 7))
-		return refuse_program(p, PROGRAM_CANNOT_RECORD, "build it with glibc",
+		return refuse_program(p, PROGRAM_CANNOT_RECORD,
+			"build it with glibc, or " ATTACH_INSTEAD,
 			"it uses musl; only glibc programs can be recorded");
 	struct elf_image strings = elf_dynamic_strings(image);
 	p->sanitizer = sanitizer_in(&strings);
