@@ -2,7 +2,8 @@
 /*
  * Figures line by line: of functions, each in its file, or of whole files. *flat* is what a line
  * allocated itself, *cum* what was allocated below it as well; a stack counts once for a line and
- * once for its part, however often it comes by.
+ * once for its part, however often it comes by. Native code that a line of an interpreter's or
+ * virtual machine's function calls is what the line does itself.
  */
 #ifndef ANALYSIS_LISTING_H
 #define ANALYSIS_LISTING_H
@@ -11,7 +12,7 @@
 #include "analysis/rows.h"
 
 struct listing_line {
-	uint32_t line;
+	uint32_t line;        /* 0: it is not known which */
 	struct row flat, cum; /* without frames: sums and base alone, for row_value() */
 };
 
@@ -20,8 +21,11 @@ DEFINE_VEC(listing_lines, struct listing_line)
 struct listing_part {
 	const char *function; /* NULL: all of the file */
 	const char *file, *module_path;
+	/* Of functions of interpreters and virtual machines, as far as their code has lines; 0: not
+	 * known. */
+	uint32_t first_line, last_line;
 	struct row flat, cum;
-	struct listing_lines lines; /* ascending */
+	struct listing_lines lines; /* ascending; the one without a number first */
 };
 
 DEFINE_VEC(listing_parts, struct listing_part)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/change_spots.h"
+#include "analysis/comparison.h"
 
 #include <string.h>
 

@@ -108,6 +108,36 @@ static struct error *find_line(
 	return NULL;
 }
 
+/* Whether a row's blocks are of the frame itself: nothing is inward of it, or only the native code
+ * that code of an interpreter calls. */
+static bool listing_is_flat(const struct row *row, size_t depth)
+{
+	if (depth && !shown_frame_is_managed(row->frames[depth]))
+		return false;
+	for (size_t i = 0; i < depth; i++)
+		if (shown_frame_is_managed(row->frames[i]))
+			return false;
+	return true;
+}
+
+/* Lets the part reach over all lines that the code of a frame has. */
+static void listing_add_extent(struct listing_part *part, const struct shown_frame *frame)
+{
+	if (!shown_frame_is_managed(frame) || !frame->code)
+		return;
+	const struct code *code = frame->code;
+	uint32_t first = code->first_line, last = code->first_line;
+	for (size_t i = 0; i < code->line_count; i++) {
+		uint32_t line = code->lines[i].line;
+		first = line && (!first || line < first) ? line : first;
+		last = line > last ? line : last;
+	}
+	if (first && (!part->first_line || first < part->first_line))
+		part->first_line = first;
+	if (last > part->last_line)
+		part->last_line = last;
+}
+
 static struct error *listing_add_frame(struct listing_building *at, const struct row *row,
 	uint32_t number, size_t depth, const struct spot *spot)
 {
@@ -123,7 +153,8 @@ static struct error *listing_add_frame(struct listing_building *at, const struct
 	struct listing_line *line = &part->lines.data[place->index];
 	struct arena *arena = spots_arena(at->spots);
 	bool added = true;
-	if (depth == 0)
+	listing_add_extent(part, frame);
+	if (listing_is_flat(row, depth))
 		added = row_add(&line->flat, row, arena) && row_add(&part->flat, row, arena);
 	if (added && place->last_row != number)
 		added = row_add(&line->cum, row, arena);

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "cli/options/limits.h"
 #include "cli/pages/page_file.h"
+#include "cli/python/python_lines.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 #include "query/operands.h"
@@ -24,6 +25,7 @@ enum {
 	OPT_BY,
 	OPT_DIFF_CSV,
 	OPT_DIFF_HTML,
+	OPT_DIFF_FORMAT,
 };
 
 static const struct option_spec option_specs[] = {
@@ -52,8 +54,12 @@ static const struct option_spec option_specs[] = {
 	{OPT_BY, "by", "WHAT",
 		"compare cores and processes by type (default), owner (what references the "
 		"blocks), or stack (where a recording says they were allocated; default together "
-		"with a recording)"},
-	VIEW_SPEC_CLASS VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER VIEW_SPEC_ALL_FRAMES{0},
+		"with a recording); of --format tracemalloc: line (default), file or traceback"},
+	{OPT_DIFF_FORMAT, "format", "FORM",
+		"text (default), or tracemalloc: what lines of Python keep alive, and how that "
+		"changed, as Python's tracemalloc writes it"},
+	TRACEMALLOC_SPECS VIEW_SPEC_CLASS VIEW_SPECS_TERMINAL VIEW_SPECS_FILTER
+		VIEW_SPEC_ALL_FRAMES{0},
 };
 
 struct request {
@@ -63,8 +69,9 @@ struct request {
 	const struct command *view; /* that shows it; NULL: lists */
 	struct limit growth;
 	const char *growth_text; /* NULL: none */
-	bool by_given;
+	const char *by_text;     /* NULL: not given */
 	enum heap_by by;
+	struct tracemalloc_options python;
 };
 
 static bool take_view(const struct options *options, struct request *request)
@@ -91,9 +98,35 @@ static bool note_asked(const struct options *options, int id, struct request *re
 	return option_words_note(&request->page.asked, choosing, id, options->argument);
 }
 
+static bool take_form(const struct options *options, struct request *request)
+{
+	request->python.chosen = strcmp(options->argument, TRACEMALLOC_FORMAT) == 0;
+	if (request->python.chosen || strcmp(options->argument, "text") == 0)
+		return true;
+	options_wrong(options->command,
+		"invalid --format '%s': expected text or " TRACEMALLOC_FORMAT, options->argument);
+	return false;
+}
+
+/* Whether it is an option of --format tracemalloc; *ret_ok: it was taken. */
+static bool take_python(
+	const struct options *options, int id, struct request *request, bool *ret_ok)
+{
+	bool taken;
+	_cleanup_error_ struct error *error =
+		tracemalloc_options_take(&request->python, id, options->argument, &taken);
+	if (error)
+		options_wrong(options->command, "%s", error->message);
+	*ret_ok = !error;
+	return taken;
+}
+
 static bool cmd_diff_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
+	bool ok;
+	if (take_python(options, id, request, &ok))
+		return ok;
 	switch (id) {
 	case OPT_NORMALIZE:
 		request->diff.normalize = true;
@@ -112,12 +145,10 @@ static bool cmd_diff_take(const struct options *options, int id, void *ctx)
 	case OPT_VIEW:
 		return take_view(options, request);
 	case OPT_BY:
-		request->by_given = true;
-		return heap_by_parse(options->argument, &request->by) ||
-		       (options_wrong(options->command,
-				"invalid --by '%s': expected type, owner or stack",
-				options->argument),
-			       false);
+		request->by_text = options->argument;
+		return true;
+	case OPT_DIFF_FORMAT:
+		return take_form(options, request);
 	case OPT_TREND:
 		request->trend = true;
 		return true;
@@ -270,9 +301,50 @@ static const char *refuse_html(const struct request *request)
 						    : NULL;
 }
 
+/* What can't be asked for together with --format tracemalloc; NULL: nothing is. */
+static const char *refuse_with_python(const struct request *request)
+{
+	const struct view_request *shown = &request->page.shown;
+	return shown->options.json       ? "json"
+	       : shown->options.csv      ? "csv"
+	       : request->html           ? "html"
+	       : request->trend          ? "trend"
+	       : request->view           ? "view"
+	       : request->diff.normalize ? "normalize"
+	       : request->growth_text    ? "fail-on-growth"
+	       : shown->metric_name      ? "metric"
+					 : NULL;
+}
+
+/* Of --by, and of --format tracemalloc and what belongs to it; 0: all is right. */
+static int check_python(const struct command *command, struct request *request)
+{
+	if (!request->python.chosen && request->python.given)
+		return options_wrong(
+			command, "%s needs --format " TRACEMALLOC_FORMAT, request->python.given);
+	if (!request->python.chosen && request->by_text &&
+		!heap_by_parse(request->by_text, &request->by))
+		return options_wrong(command, "invalid --by '%s': expected type, owner or stack",
+			request->by_text);
+	if (!request->python.chosen)
+		return 0;
+	const char *refused = refuse_with_python(request);
+	if (refused)
+		return options_wrong(
+			command, "--format " TRACEMALLOC_FORMAT " excludes --%s", refused);
+	if (request->by_text &&
+		!tracemalloc_key_parse(request->by_text, &request->python.grouping.key))
+		return options_wrong(command, "invalid --by '%s': expected line, file or traceback",
+			request->by_text);
+	return 0;
+}
+
 /* What cannot be asked for; 0: all can. */
 static int cmd_diff_check(const struct command *command, struct request *request, int count)
 {
+	int code = check_python(command, request);
+	if (code)
+		return code;
 	if (request->html && refuse_html(request))
 		return options_wrong(
 			command, "--%s can't be used with --html", refuse_html(request));
@@ -335,11 +407,13 @@ static int choose_by(
 	const struct command *command, struct request *request, char **words, int count)
 {
 	int heaps = 0;
+	if (request->python.chosen)
+		return 0;
 	for (int i = 0; i < count; i++)
 		heaps += heap_operand_is(cli_context(), words[i]);
-	if (!request->by_given && heaps && heaps < count)
+	if (!request->by_text && heaps && heaps < count)
 		request->by = HEAP_BY_STACK;
-	if (!request->by_given || (heaps == count) || (heaps && request->by == HEAP_BY_STACK))
+	if (!request->by_text || (heaps == count) || (heaps && request->by == HEAP_BY_STACK))
 		return 0;
 	return options_wrong(command,
 		"--by works for cores and processes only; recordings have just call stacks");
@@ -355,7 +429,7 @@ static int cmd_diff_page(struct request *request, const struct command *command,
 		.metric = request->diff.metric,
 		.count_libraries = request->diff.count_libraries,
 		.normalize = request->diff.normalize,
-		.by_given = request->by_given,
+		.by_given = request->by_text != NULL,
 		.by = request->by,
 		.label = words[1],
 	};
@@ -413,7 +487,10 @@ static int cmd_diff_answer(struct request *request, const struct command *comman
 	if (!code)
 		code = cmd_diff_check_classes(operands, (size_t)count);
 	request->diff.same_recording = !code && operand_same_file(&operands[0], &operands[1]);
-	if (!code)
+	if (!code && request->python.chosen)
+		code = python_lines_compare(&request->page.shown, &request->python,
+			operands[0].model, operands[1].model);
+	else if (!code)
 		code = request->trend ? show_trend(request, operands, (size_t)count)
 				      : cmd_diff_compare(request, operands);
 	for (int i = 0; i < count; i++)
@@ -426,9 +503,11 @@ static int cmd_diff_run(const struct command *command, int argc, char **argv)
 	struct request request = {.page = PAGE_FILE_DEFAULT};
 	struct options options = {.command = command, .argc = argc, .argv = argv};
 	int code;
+	tracemalloc_options_init(&request.python);
 	if (options_each(&options, cmd_diff_take, &request, &code))
 		code = cmd_diff_answer(&request, command, argv, &options);
 	page_file_deinit(&request.page);
+	tracemalloc_options_deinit(&request.python);
 	return code;
 }
 

@@ -16,11 +16,23 @@
 
 enum {
 	OPT_SOURCE_PATH = 256,
+	OPT_LIST_FORMAT,
+	OPT_LIST_PRECISION,
 };
+
+#define MEMORY_PROFILER "memory_profiler"
+#define PRECISION_MAX 9
 
 static const struct option_spec option_specs[] = {
 	{OPT_SOURCE_PATH, "source-path", "FOLDER",
 		"where sources are, if they moved after they were compiled; may be repeated"},
+	{OPT_LIST_FORMAT, "format", "FORM",
+		"text (default), or memory_profiler: its header and columns, for lines of Python"},
+	{VIEW_OPT_METRIC, "metric", "METRIC",
+		"of --format memory_profiler, what Increment is: peak_bytes (default), live_bytes, "
+		"allocated_bytes or kept_bytes"},
+	{OPT_LIST_PRECISION, "precision", "N",
+		"of --format memory_profiler: N decimals (0 to 9; default: 1)"},
 	VIEW_SPECS_FORM("heapwise.list/1", "the lines") VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS
 		VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPEC_ALL_FRAMES{0},
 };
@@ -28,20 +40,84 @@ static const struct option_spec option_specs[] = {
 struct request {
 	struct view_request shown;
 	struct listing_options list;
-	char **folders; /* of sources; the strings are of the command line */
+	bool as_memory_profiler;
+	const char *precision; /* as given; NULL: not */
+	char **folders;        /* of sources; the strings are of the command line */
 	size_t folder_count;
 	struct spots *spots;
 	bool *is_chosen; /* spots that are listed */
 	struct listing listing;
 };
 
+static bool take_form(const struct options *options, struct request *request)
+{
+	request->as_memory_profiler = strcmp(options->argument, MEMORY_PROFILER) == 0;
+	if (request->as_memory_profiler || strcmp(options->argument, "text") == 0)
+		return true;
+	options_wrong(options->command, "invalid --format '%s': expected text or " MEMORY_PROFILER,
+		options->argument);
+	return false;
+}
+
 static bool cmd_list_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
-	if (id != OPT_SOURCE_PATH)
+	switch (id) {
+	case OPT_SOURCE_PATH:
+		request->folders[request->folder_count++] = (char *)options->argument;
+		return true;
+	case OPT_LIST_FORMAT:
+		return take_form(options, request);
+	case OPT_LIST_PRECISION:
+		request->precision = options->argument;
+		return true;
+	default:
 		return view_options_take(options, id, &request->shown);
-	request->folders[request->folder_count++] = (char *)options->argument;
-	return true;
+	}
+}
+
+static bool parse_precision(const char *text, uint64_t *ret)
+{
+	*ret = 0;
+	return strcmp(text, "0") == 0 || (number_whole(text, ret) && *ret <= PRECISION_MAX);
+}
+
+/* Of memory_profiler's layout; false, after saying what is wrong. */
+static bool take_layout(const struct command *command, struct request *request)
+{
+	uint64_t precision = 1;
+	const char *metric = request->shown.metric_name;
+	enum metric *increment = &request->list.increment;
+	*increment = METRIC_PEAK_BYTES;
+	if (metric && (!metric_find(metric, increment) || !metric_is_bytes(*increment)))
+		options_wrong(command,
+			"invalid --metric '%s': expected peak_bytes, live_bytes, allocated_bytes "
+			"or kept_bytes",
+			metric);
+	else if (request->precision && !parse_precision(request->precision, &precision))
+		options_wrong(command, "invalid --precision '%s': expected a number from 0 to %d",
+			request->precision, PRECISION_MAX);
+	else if (request->shown.options.json || request->shown.options.csv)
+		options_wrong(command, "--format " MEMORY_PROFILER " excludes --json and --csv");
+	else {
+		request->list.precision = (unsigned)precision;
+		request->shown.options.sort = *increment;
+		return true;
+	}
+	return false;
+}
+
+static bool cmd_list_check(const struct command *command, void *ctx)
+{
+	struct request *request = ctx;
+	const char *needs = request->precision           ? "precision"
+			    : request->shown.metric_name ? "metric"
+							 : NULL;
+	if (request->as_memory_profiler)
+		return take_layout(command, request);
+	if (needs)
+		options_wrong(command, "--%s needs --format " MEMORY_PROFILER, needs);
+	return !needs;
 }
 
 static bool take_wanted(struct options *options, void *ctx)
@@ -128,6 +204,55 @@ static int cmd_list_choose(const struct stacks *view, void *ctx)
 	return STACK_VIEW_NOTHING;
 }
 
+/* What is under Increment of all that was allocated. */
+static const char *increment_words(enum metric increment)
+{
+	return increment == METRIC_PEAK_BYTES   ? "the part that was live at the peak"
+	       : increment == METRIC_LIVE_BYTES ? "the part that is live"
+	       : increment == METRIC_KEPT_BYTES
+		       ? "the part that was allocated in the range and is live at its end"
+		       : "all of it";
+}
+
+/* What is beside memory_profiler's columns. */
+static void say_columns(const struct request *request)
+{
+	message("Increment: of what each line and its callees allocated, %s; lines were not "
+		"traced, so the memory of the process after a line (Mem usage), and how often it "
+		"ran (Occurrences), are not known",
+		increment_words(request->list.increment));
+}
+
+/* What text and JSON say of a source, beside a layout that has no place for it. */
+static void say_source(const struct listing_part *part, const struct listing_source *source)
+{
+	if (!source->found)
+		message("the source %s was not found%s%s: --source-path FOLDER says where it is",
+			part->file,
+			source->refused ? "; not shown, because its name is not that "
+					  "of a source file: "
+					: "",
+			source->refused ? source->refused : "");
+	else if (source->newer)
+		message("%s has changed since it was recorded: lines may have moved",
+			source->found);
+}
+
+static struct error *write_layout(
+	struct request *request, const struct listing_source *sources, const struct sink *sink)
+{
+	/* What was asked for, or the nearest that the recording knows. */
+	request->list.increment = request->shown.options.sort;
+	if (!metric_is_bytes(request->list.increment))
+		return error_create(ERROR_INPUT, "this file knows no bytes of lines, which "
+						 "--format " MEMORY_PROFILER " shows: use "
+						 "'heapwise list' without it");
+	for (size_t i = 0; i < request->listing.parts.len; i++)
+		say_source(&request->listing.parts.data[i], &sources[i]);
+	say_columns(request);
+	return memory_profiler_write(&request->listing, sources, &request->list, sink);
+}
+
 static struct error *write_list(const struct stacks *view, void *ctx, const struct sink *sink)
 {
 	struct request *request = ctx;
@@ -148,7 +273,9 @@ static struct error *write_list(const struct stacks *view, void *ctx, const stru
 		error = source_file_find(&search, &sources[found]);
 		found++;
 	}
-	if (!error)
+	if (!error && request->as_memory_profiler)
+		error = write_layout(request, sources, sink);
+	else if (!error)
 		error = listing_write(&view->profile, listing, sources, &request->list, sink);
 	for (size_t i = 0; i < found; i++)
 		source_file_deinit(&sources[i]);
@@ -158,6 +285,7 @@ static struct error *write_list(const struct stacks *view, void *ctx, const stru
 static const struct stack_view list_view = {.what = "a listing",
 	.take = cmd_list_take,
 	.operand = take_wanted,
+	.check = cmd_list_check,
 	.no_metric = true,
 	.choose = cmd_list_choose,
 	.write = write_list};
@@ -184,11 +312,14 @@ const struct command command_list = {
 		 "SOURCE is a source\n"
 		 "file's path, or the end of it. Without FILE: the newest recording (*.hpw) in the "
 		 "current directory.\n"
-		 "flat is what a line allocated itself; cum includes what was allocated in its "
-		 "callees.\n",
-	.examples = "  heapwise list read_line                     a function, wherever it is\n"
-		    "  heapwise list input.c:42 app.hpw            around a line\n"
-		    "  heapwise list parse --source-path ~/src/app the sources have moved\n",
+		 "flat is what a line allocated itself, or native code that a line of Python "
+		 "called; cum includes\n"
+		 "what was allocated in its callees.\n",
+	.examples =
+		"  heapwise list read_line                     a function, wherever it is\n"
+		"  heapwise list input.c:42 app.hpw            around a line\n"
+		"  heapwise list parse --source-path ~/src/app the sources have moved\n"
+		"  heapwise list load --format memory_profiler  lines of Python in its columns\n",
 	.options = option_specs,
 	.run = cmd_list_run,
 };

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "cli/commands/report_tree.h"
 #include "cli/options/error_options.h"
 #include "cli/options/options.h"
 #include "cli/options/view_options.h"
+#include "cli/python/python_lines.h"
 #include "cli/terminal/message.h"
 #include "model/model.h"
 #include "query/operands.h"
@@ -20,6 +22,7 @@ enum {
 	OPT_NORMALIZE,
 	OPT_CUM,
 	OPT_COUNT_LIBRARIES,
+	OPT_REPORT_BY,
 };
 
 static const struct option_spec option_specs[] = {
@@ -45,7 +48,14 @@ static const struct option_spec option_specs[] = {
 	VIEW_SPEC_BASE{OPT_NORMALIZE, "normalize", NULL,
 		"with --base: scale the older figures so that both totals are equal"},
 	VIEW_SPECS_MOMENTS VIEW_SPECS_FILTER VIEW_SPECS_TERMINAL VIEW_SPEC_MERGE
-		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE ERROR_SPECS{0},
+		VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE ERROR_SPEC_SUPPRESSIONS
+			ERROR_SPEC_GEN_SUPPRESSIONS{ERROR_OPT_FORMAT, "format", "FORM",
+				"of --view errors: text (default), memcheck, valgrind (XML), json, "
+				"csv, sarif, junit or github; tracemalloc: what lines of Python "
+				"keep alive, as Python's tracemalloc writes it"},
+	ERROR_SPEC_EXITCODE{OPT_REPORT_BY, "by", "KEY",
+		"of --format tracemalloc: line (default), file or traceback"},
+	TRACEMALLOC_SPECS{0},
 };
 
 struct request {
@@ -53,6 +63,8 @@ struct request {
 	const char *view_name; /* as given; NULL: not */
 	struct view_request shown;
 	struct error_options errors; /* of the view errors */
+	struct tracemalloc_options python;
+	const char *by; /* as given; NULL: not */
 	bool normalize;
 	char *const *paths; /* none: the newest recording here */
 	size_t path_count;
@@ -141,9 +153,86 @@ static int check_errors(const struct command *command, struct request *request)
 	return 0;
 }
 
+/* How it is grouped: by the key that is given, or as the view is. False, after saying so. */
+static bool set_python_key(const struct command *command, struct request *request)
+{
+	static const struct {
+		const char *view;
+		enum python_key key;
+	} keys[] = {{"lines", PYTHON_BY_LINE}, {"files", PYTHON_BY_FILE},
+		{"sites", PYTHON_BY_TRACEBACK}};
+	enum python_key *key = &request->python.grouping.key;
+	if (request->by && !tracemalloc_key_parse(request->by, key))
+		return options_wrong(command, "invalid --by '%s': expected line, file or traceback",
+			       request->by),
+		       false;
+	const char *view = request->view_name;
+	for (size_t i = 0; view && i < ARRAY_SIZE(keys); i++) {
+		if (strcmp(view, keys[i].view) != 0)
+			continue;
+		if (request->by && *key != keys[i].key)
+			return options_wrong(command, "--by %s and --view %s exclude each other",
+				       request->by, view),
+			       false;
+		*key = keys[i].key;
+		return true;
+	}
+	if (view)
+		options_wrong(command,
+			"--format " TRACEMALLOC_FORMAT " needs --view lines, files or sites, not "
+			"%s",
+			view);
+	return !view;
+}
+
+/* What can't be asked for together with that form; NULL: nothing is. */
+static const char *refuse_with_python(const struct request *request)
+{
+	const struct view_request *shown = &request->shown;
+	return shown->options.json     ? "--json"
+	       : shown->options.csv    ? "--csv"
+	       : shown->metric_name    ? "--sort"
+	       : request->errors.given ? request->errors.given
+	       : request->normalize    ? "--normalize"
+				       : NULL;
+}
+
+/* Of --format tracemalloc and what belongs to it; 0: all is right. */
+static int check_python(const struct command *command, struct request *request)
+{
+	const char *needs = request->by ? "--by" : request->python.given;
+	if (!request->python.chosen)
+		return needs ? options_wrong(
+				       command, "%s needs --format " TRACEMALLOC_FORMAT, needs)
+			     : 0;
+	const char *refused = refuse_with_python(request);
+	if (refused)
+		return options_wrong(
+			command, "--format " TRACEMALLOC_FORMAT " excludes %s", refused);
+	if (request->shown.query.base)
+		return options_wrong(command, "--format " TRACEMALLOC_FORMAT
+					      " doesn't support --base: use 'heapwise diff "
+					      "OLDER NEWER --format " TRACEMALLOC_FORMAT "'");
+	if (is_tree(request))
+		return options_wrong(command, "--format " TRACEMALLOC_FORMAT
+					      " shows one recording: give one file, or add several "
+					      "up with --merge");
+	if (!set_python_key(command, request))
+		return ERROR_USAGE;
+	struct python_grouping *grouping = &request->python.grouping;
+	grouping->cum = request->shown.options.by_cum;
+	if (grouping->cum && grouping->key == PYTHON_BY_TRACEBACK)
+		return options_wrong(command, "--cum needs --by line or file, not traceback");
+	request->view = view_find("lines");
+	return 0;
+}
+
 /* What cannot be asked of the view; 0: all can. */
 static int cmd_report_check(const struct command *command, struct request *request)
 {
+	int code = check_python(command, request);
+	if (code || request->python.chosen)
+		return code;
 	const char *view = request->view_name;
 	struct view_request *shown = &request->shown;
 	bool filtered = filter_is_given(&shown->query.filter);
@@ -173,7 +262,7 @@ static int cmd_report_check(const struct command *command, struct request *reque
 		(!summary || sort || filtered || moments_query(&shown->query.moments)))
 		return options_wrong(command, "--view shows one recording: give one file, or add "
 					      "several up with --merge");
-	int code = check_base(command, request);
+	code = check_base(command, request);
 	if (!code)
 		code = check_errors(command, request);
 	return code ? code : check_csv(command, request);
@@ -187,6 +276,25 @@ static bool take_errors(
 	_cleanup_error_ struct error *error =
 		error_options_take(&request->errors, id, options->argument, &taken);
 	if (error)
+		options_wrong(options->command, "%s%s", error->message,
+			id == ERROR_OPT_FORMAT ? "; or " TRACEMALLOC_FORMAT : "");
+	*ret_ok = !error;
+	return taken;
+}
+
+/* Whether it is an option of that form; *ret_ok: it was taken. */
+static bool take_python(
+	const struct options *options, int id, struct request *request, bool *ret_ok)
+{
+	bool taken;
+	*ret_ok = true;
+	if (id == ERROR_OPT_FORMAT) {
+		request->python.chosen = strcmp(options->argument, TRACEMALLOC_FORMAT) == 0;
+		return request->python.chosen;
+	}
+	_cleanup_error_ struct error *error =
+		tracemalloc_options_take(&request->python, id, options->argument, &taken);
+	if (error)
 		options_wrong(options->command, "%s", error->message);
 	*ret_ok = !error;
 	return taken;
@@ -196,6 +304,8 @@ static bool cmd_report_take(const struct options *options, int id, void *ctx)
 {
 	struct request *request = ctx;
 	bool ok;
+	if (take_python(options, id, request, &ok))
+		return ok;
 	if (take_errors(options, id, request, &ok))
 		return ok;
 	switch (id) {
@@ -207,6 +317,9 @@ static bool cmd_report_take(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_COUNT_LIBRARIES:
 		request->shown.options.count_libraries = true;
+		return true;
+	case OPT_REPORT_BY:
+		request->by = options->argument;
 		return true;
 	case OPT_CUM:
 		request->shown.options.by_cum = true;
@@ -347,10 +460,12 @@ static int cmd_report_show(const struct command *command, struct request *reques
 	int code = view_request_open(&request->shown, path, flags, &model);
 	if (code)
 		return code;
-	if (is_refused(request, model))
+	if (!request->python.chosen && is_refused(request, model))
 		return ERROR_INPUT;
 	if (request->view == view_find("errors"))
 		return show_errors(request, model);
+	if (request->python.chosen)
+		return python_lines_show(&request->shown, &request->python, model);
 	return request->shown.query.base || model_subtracted(model)
 		       ? cmd_report_compare(request, flags, model)
 		       : view_request_show(&request->shown, request->view, model);
@@ -360,6 +475,7 @@ static int cmd_report_run(const struct command *command, int argc, char **argv)
 {
 	struct request request = {.shown = VIEW_REQUEST_DEFAULT};
 	error_options_init(&request.errors);
+	tracemalloc_options_init(&request.python);
 	int code;
 	if (cmd_report_parse(command, argc, argv, &request, &code)) {
 		const struct report_tree_options tree = {
@@ -372,6 +488,7 @@ static int cmd_report_run(const struct command *command, int argc, char **argv)
 	}
 	view_request_deinit(&request.shown);
 	error_options_deinit(&request.errors);
+	tracemalloc_options_deinit(&request.python);
 	return code;
 }
 
@@ -395,7 +512,9 @@ const struct command command_report = {
 		"  heapwise report --merge one.hpw two.hpw        added up, as one recording\n"
 		"  heapwise report --view threads --base old.hpw new.hpw  what grew per thread\n"
 		"  heapwise report --view errors --suppressions known.supp --format sarif "
-		"app.xml\n",
+		"app.xml\n"
+		"  heapwise report --format tracemalloc --at mark:python-exit  lines of Python, as "
+		"tracemalloc writes them\n",
 	.options = option_specs,
 	.run = cmd_report_run,
 };

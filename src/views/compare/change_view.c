@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "views/compare/change_view.h"
 
-#include "analysis/change_spots.h"
 #include "analysis/life_changes.h"
 #include "analysis/merge.h"
 #include "views/compare/change_parts.h"

@@ -19,6 +19,7 @@
 #include "views/report/paint.h"
 #include "views/report/recorded_columns.h"
 #include "views/stacks/figures.h"
+#include "views/stacks/source_lines.h"
 
 /* Lines shown before the first and after the last one of a function, and around a line. */
 #define FUNCTION_MARGIN 5u
@@ -34,12 +35,6 @@ static const struct figure_column {
 	{METRIC_LIVE_BYTES, "live"},
 	{METRIC_PEAK_BYTES, "peak"},
 	{METRIC_TEMPORARY, "temporary"},
-};
-
-/* A line's own text, without its end. */
-struct source_line {
-	const char *text; /* NULL: there is no such line */
-	size_t len;
 };
 
 /* A line of a part, as it is shown. */
@@ -111,38 +106,6 @@ static void add_header(const struct listing_page *at, struct text *out)
 	text_add(out, "\n");
 }
 
-/* Lines of a source, one after the other. */
-struct source_reader {
-	const char *next, *end; /* next NULL: no more */
-	uint32_t line;          /* of the last one read, from 1 */
-};
-
-static struct source_reader read_source(const struct listing_source *source)
-{
-	struct source_reader reader = {source->text, source->text + source->len, 0};
-	if (!source->text || !source->len)
-		reader.next = NULL;
-	return reader;
-}
-
-/* Lines have to be asked for in ascending order. */
-static struct source_line listing_read_line(struct source_reader *reader, uint32_t line)
-{
-	struct source_line found = {NULL, 0};
-	while (reader->next && reader->line < line) {
-		const char *start = reader->next;
-		const char *end = memchr(start, '\n', (size_t)(reader->end - start));
-		reader->next = end && end + 1 < reader->end ? end + 1 : NULL;
-		reader->line++;
-		if (reader->line == line)
-			found = (struct source_line){
-				start, (size_t)((end ? end : reader->end) - start)};
-	}
-	if (found.len && found.text[found.len - 1] == '\r')
-		found.len--;
-	return found;
-}
-
 /* Which lines are shown, both included. */
 struct span {
 	uint32_t first, last;
@@ -151,8 +114,10 @@ struct span {
 static struct span span_of(const struct listing_page *at, const struct listing_part *part,
 	const struct listing_source *source)
 {
-	uint32_t first = part->lines.data[0].line;
-	uint32_t last = part->lines.data[part->lines.len - 1].line;
+	const struct listing_line *lines = part->lines.data;
+	/* The one without a number stands before all others. */
+	uint32_t first = lines[part->lines.len > 1 && !lines[0].line].line;
+	uint32_t last = lines[part->lines.len - 1].line;
 	uint32_t margin = part->function ? FUNCTION_MARGIN : UINT32_MAX;
 	if (at->options->line) {
 		first = last = at->options->line;
@@ -165,23 +130,6 @@ static struct span span_of(const struct listing_page *at, const struct listing_p
 		last < UINT32_MAX - margin ? last + margin : UINT32_MAX};
 }
 
-/* Tabs as eight columns, and nothing that would spoil a terminal. */
-static void add_source_line(struct text *out, struct source_line line)
-{
-	size_t column = 0;
-	for (size_t i = 0; i < line.len; i++) {
-		unsigned char c = (unsigned char)line.text[i];
-		if (c == '\t') {
-			text_printf(out, "%*s", (int)(8 - column % 8), "");
-			column += 8 - column % 8;
-			continue;
-		}
-		bool control = c < ' ' || c == 0x7f;
-		text_add_n(out, control ? "?" : &line.text[i], 1);
-		column += (c & 0xc0) != 0x80;
-	}
-}
-
 static void listing_add_line(
 	const struct listing_page *at, const struct shown_line *line, struct text *out)
 {
@@ -191,8 +139,11 @@ static void listing_add_line(
 	listing_add_figures(
 		at, figures ? &figures->flat : NULL, figures ? &figures->cum : NULL, out);
 	paint_end(out, at->options->view.colour, paint);
-	text_printf(out, "%7" PRIu32 "  ", line->line);
-	add_source_line(out, line->text);
+	if (line->line)
+		text_printf(out, "%7" PRIu32 "  ", line->line);
+	else
+		text_add(out, "      ?  (the line is not known)");
+	source_line_add(out, line->text);
 	while (out->len && !out->failed && out->data[out->len - 1] == ' ')
 		out->data[--out->len] = '\0';
 	text_add_char(out, '\n');
@@ -205,17 +156,23 @@ static bool find_lines(const struct listing_page *at, size_t number)
 	const struct listing_source *source = &at->sources[number];
 	struct shown_lines *lines = &at->inner->lines;
 	struct span span = span_of(at, part, source);
-	struct source_reader reader = read_source(source);
+	struct source_reader reader = source_reader_of(source);
 	size_t next = 0;
 	at->inner->part = number;
 	shown_lines_clear(lines);
+	const struct listing_line *first = part->lines.data;
+	if (first->line == 0 && !at->options->line) {
+		if (!shown_lines_push(lines, (struct shown_line){.figures = first}))
+			return false;
+		next++;
+	}
 	for (uint64_t i = span.first; i <= span.last; i++) {
 		struct shown_line line = {.line = (uint32_t)i};
 		while (next < part->lines.len && part->lines.data[next].line < line.line)
 			next++;
 		if (next < part->lines.len && part->lines.data[next].line == line.line)
 			line.figures = &part->lines.data[next];
-		line.text = listing_read_line(&reader, line.line);
+		line.text = source_reader_line(&reader, line.line);
 		if (line.text.text || line.figures) {
 			if (!shown_lines_push(lines, line))
 				return false;
@@ -323,7 +280,9 @@ static void listing_sums_cell(const struct listing_page *at, const struct row *f
 }
 
 #define SUMS_COLUMNS(at, what)                                                                     \
-	[at] = {"flat", COLUMN_RECORD, .says = "what it allocated itself" what,                    \
+	[at] = {"flat", COLUMN_RECORD,                                                             \
+		.says = "what it allocated itself, with native code that a line of Python or the " \
+			"like calls" what,                                                         \
 		.nested = &sums_type},                                                             \
 	[(at) + 1] = {"cum", COLUMN_RECORD,                                                        \
 		.says = "including everything that was allocated below it, each stack once" what,  \
@@ -331,7 +290,8 @@ static void listing_sums_cell(const struct listing_page *at, const struct row *f
 
 enum { LINE, TEXT, LINE_FLAT, LINE_CUM };
 static const struct column listed_columns[] = {
-	[LINE] = {"line", COLUMN_INTEGER, .says = "its number"},
+	[LINE] = {"line", COLUMN_INTEGER,
+		.says = "its number; null: figures of code whose line is not known"},
 	[TEXT] = {"text", COLUMN_TEXT, .says = "null if the source was not found"},
 	SUMS_COLUMNS(LINE_FLAT, "; null if that is nothing"),
 	COLUMNS_END};
@@ -354,6 +314,7 @@ static void listing_line_cell(const void *context, size_t row, unsigned column, 
 	const struct listing_line *figures = line->figures;
 	if (column == LINE) {
 		ret->number = line->line;
+		ret->state = line->line ? CELL_KNOWN : CELL_UNKNOWN;
 	} else if (column == TEXT && line->text.text) {
 		add_whole_line(&ret->built, line->text);
 		cell_take_built(ret);

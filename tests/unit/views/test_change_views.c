@@ -4,7 +4,6 @@
  * program stands in /old, code at 0x1000 and on; the newer one is called otherwise, in /new, code
  * at 0x2000 and on. HEAPWISE_GOLDEN=update rewrites tests/data/golden/report/base-*.
  */
-#include "analysis/change_spots.h"
 #include "analysis/life_changes.h"
 #include "analysis/realloc_changes.h"
 #include "analysis/size_classes.h"
