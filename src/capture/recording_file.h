@@ -27,6 +27,10 @@ struct recording_file {
  * pattern. */
 struct error *recording_pattern_check(const char *pattern) must_check_;
 
+/* Makes an absolute name of a pattern, which the caller frees. ERROR_USAGE if the pattern is wrong.
+ */
+struct error *recording_name_make(const struct recording_name *from, char **ret) must_check_;
+
 /* Creates the file. On failure no file remains. */
 struct error *recording_file_open(
 	const struct recording_name *name, struct recording_file *ret) must_check_;

@@ -48,7 +48,7 @@ static void expand_pattern_letter(struct text *t, char letter, const struct reco
 	}
 }
 
-static struct error *name_make(const struct recording_name *from, char **ret)
+struct error *recording_name_make(const struct recording_name *from, char **ret)
 {
 	const char *pattern = from->pattern ? from->pattern : PATTERN;
 	struct error *error = recording_pattern_check(pattern);
@@ -112,7 +112,7 @@ static struct error *open_new(struct recording_file *file, bool overwrite)
 struct error *recording_file_open(const struct recording_name *name, struct recording_file *ret)
 {
 	struct recording_file file = {.fd = -1};
-	struct error *error = name_make(name, &file.name);
+	struct error *error = recording_name_make(name, &file.name);
 	if (!error)
 		error = open_new(&file, name->overwrite);
 	if (error)

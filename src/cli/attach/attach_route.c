@@ -23,6 +23,7 @@ bool attach_route_parse(const char *word, enum attach_route *ret)
 	static const char *const names[] = {[ATTACH_ROUTE_AUTO] = "auto",
 		[ATTACH_ROUTE_INJECT] = "inject",
 		[ATTACH_ROUTE_EBPF] = "ebpf",
+		[ATTACH_ROUTE_GO] = "go",
 		[ATTACH_ROUTE_GROWTH] = "growth",
 		[ATTACH_ROUTE_PROCFS] = "procfs"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

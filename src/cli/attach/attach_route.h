@@ -4,11 +4,13 @@
  *
  *	inject   its references to the allocator are changed (capture/attach.h)
  *	ebpf     probes in the kernel, as `watch -o` (capture/watch_recording.h): nothing is changed
+ *	go       the heap profile that Go's runtime keeps (golang/go_profile.h)
  *	growth   `watch --growth`: what memory grows by, without a look at each call
  *	procfs   `maps --every`: mappings alone, which takes no permission beyond reading
  *
- * The first two make a recording. Without a choice it is the first, or, if that is refused and the
- * kernel allows it, the second.
+ * The first two make a recording, the third a profile. Without a choice it is the third for a
+ * program in Go without C, else the first, or, if that is refused and the kernel allows it, the
+ * second.
  */
 #ifndef CLI_ATTACH_ROUTE_H
 #define CLI_ATTACH_ROUTE_H
@@ -22,6 +24,7 @@ enum attach_route {
 	ATTACH_ROUTE_AUTO,
 	ATTACH_ROUTE_INJECT,
 	ATTACH_ROUTE_EBPF,
+	ATTACH_ROUTE_GO,
 	ATTACH_ROUTE_GROWTH,
 	ATTACH_ROUTE_PROCFS,
 };

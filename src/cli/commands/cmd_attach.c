@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/attach.h"
+#include "cli/attach/attach_go.h"
 #include "cli/attach/attach_route.h"
 #include "cli/heap/older_blocks.h"
 #include "cli/options/options.h"
@@ -30,7 +31,9 @@ enum {
 	OPT_ATTACH_PAUSE,
 	OPT_ATTACH_BEFORE,
 	OPT_ATTACH_ROUTE,
-	OPT_ATTACH_PATCH_POINTERS
+	OPT_ATTACH_PATCH_POINTERS,
+	OPT_ATTACH_RATE,
+	OPT_ATTACH_AT
 };
 
 static const struct option_spec option_specs[] = {
@@ -56,15 +59,22 @@ static const struct option_spec option_specs[] = {
 		"what was allocated before: auto (default): list it, from a copy of the process, "
 		"if that takes no longer than --pause; snapshot: however long; none"},
 	{OPT_ATTACH_ROUTE, "route", "HOW",
-		"auto (default): inject, or ebpf if that is refused; inject: change its "
-		"references; "
-		"ebpf: probes in the kernel, as 'heapwise watch'; without a recording: growth: "
+		"auto (default): go for a program in Go without C, else inject, or ebpf if that is "
+		"refused; inject: change its references; "
+		"ebpf: probes in the kernel, as 'heapwise watch'; go: the heap profile of Go's "
+		"runtime, written for pprof and all views; without a recording: growth: "
 		"which "
 		"stacks touch new memory ('watch --growth'), procfs: its mappings ('maps')"},
 	{OPT_ATTACH_PATCH_POINTERS, "patch-pointers", NULL,
 		"also change words of writable data that hold the address of malloc or the like, "
 		"so that calls through them are recorded; DANGEROUS: a word that holds that number "
 		"for another purpose is changed too"},
+	{OPT_ATTACH_RATE, "memprofilerate", "BYTES",
+		"of Go: sample about one allocation per BYTES allocated (default 512K, or as it "
+		"does already; 1: all), in the time until it is let go"},
+	{OPT_ATTACH_AT, "at", "STATE",
+		"of Go: now (default): write what was allocated and freed until now; gc: the state "
+		"at the last complete garbage collection, as Go's own profiles have"},
 	{0}};
 
 struct attach_request {
@@ -73,6 +83,9 @@ struct attach_request {
 	enum attach_route route;
 	const char *for_time; /* as it was written */
 	bool quiet, dry_run;
+	uint64_t go_rate; /* 0: not given */
+	enum go_state go_state;
+	bool has_mode, has_pause, has_go_option;
 };
 
 /* Returns false, after saying so, if there is an error, which is destroyed. */
@@ -120,8 +133,27 @@ static bool take_route(const struct options *options, const char *text, enum att
 		return true;
 	return take_or_refuse(options,
 		error_create(ERROR_USAGE,
-			"invalid --route '%s': expected auto, inject, ebpf, growth or procfs",
+			"invalid --route '%s': expected auto, inject, ebpf, go, growth or procfs",
 			text));
+}
+
+/* As the flag of `go test`: bytes, here with a unit, too. */
+static bool take_rate(const struct options *options, const char *text, uint64_t *ret)
+{
+	if (options_size(text, ret) && *ret && *ret <= INT64_MAX)
+		return true;
+	return take_or_refuse(options,
+		error_create(ERROR_USAGE,
+			"invalid --memprofilerate '%s': expected bytes from 1 on (524288, 512K)",
+			text));
+}
+
+static bool take_state(const struct options *options, const char *text, enum go_state *ret)
+{
+	if (attach_go_state_parse(text, ret))
+		return true;
+	return take_or_refuse(
+		options, error_create(ERROR_USAGE, "invalid --at '%s': expected now or gc", text));
 }
 
 static bool take_option(const struct options *options, int id, void *ctx)
@@ -142,6 +174,7 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		request->for_time = argument;
 		return take_time(options, "for", argument, &request->attach.for_ns);
 	case OPT_ATTACH_MODE:
+		request->has_mode = true;
 		return take_or_refuse(
 			options, recording_mode_parse(argument, &request->launch.mode));
 	case OPT_ATTACH_SEED:
@@ -157,6 +190,12 @@ static bool take_option(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_ATTACH_BEFORE:
 		return take_before(options, argument, &request->attach.before);
+	case OPT_ATTACH_RATE:
+		request->has_go_option = true;
+		return take_rate(options, argument, &request->go_rate);
+	case OPT_ATTACH_AT:
+		request->has_go_option = true;
+		return take_state(options, argument, &request->go_state);
 	case OPT_ATTACH_ROUTE:
 		return take_route(options, argument, &request->route);
 	default:
@@ -378,6 +417,36 @@ static int run_inject(struct attach_request *request, bool may_go_on)
 	return code;
 }
 
+/* Why a profile of Go's runtime can't be what was asked for; NULL: it can. */
+static const char *go_lacks(const struct attach_request *request)
+{
+	if (request->has_mode)
+		return "--mode: Go's runtime samples, see --memprofilerate";
+	if (request->launch.mode.seed)
+		return "--seed: Go's runtime draws the samples";
+	if (request->attach.before != ATTACH_BEFORE_AUTO)
+		return "--before: what was allocated before is not known";
+	if (request->attach.patch_pointers)
+		return "--patch-pointers: no reference is changed";
+	return NULL;
+}
+
+static int run_go(const struct attach_request *request, const struct options *options)
+{
+	const struct attach_go_request go = {.pid = request->attach.pid,
+		.for_ns = request->attach.for_ns,
+		.rate = request->go_rate,
+		.state = request->go_state,
+		.file = request->launch.file,
+		.overwrite = request->launch.overwrite,
+		.quiet = request->quiet,
+		.is_chosen = request->route == ATTACH_ROUTE_AUTO};
+	const char *lacks = go_lacks(request);
+	if (lacks)
+		return options_wrong(options->command, "route go can't go with %s", lacks);
+	return request->dry_run ? attach_go_outlook(&go) : attach_go_run(&go);
+}
+
 /* By the first route that is possible. What only shows when it is attached is whether filters let
  * all calls pass, and whether ptrace is allowed. */
 static int run_auto(struct attach_request *request)
@@ -399,6 +468,13 @@ static int run_route(struct attach_request *request, const struct options *optio
 {
 	const struct attach_route_request route = route_request(request);
 	const char *lacks = attach_route_lacks(&route);
+	bool is_go = request->route == ATTACH_ROUTE_GO ||
+		     (request->route == ATTACH_ROUTE_AUTO && attach_go_is_usual(route.attach->pid));
+	if (is_go)
+		return run_go(request, options);
+	if (request->has_go_option)
+		return options_wrong(options->command,
+			"--memprofilerate and --at are of the heap profiles of Go: --route=go");
 	switch (request->route) {
 	case ATTACH_ROUTE_INJECT:
 		return request->dry_run ? show_outlook(request) : run_inject(request, false);
@@ -408,6 +484,8 @@ static int run_route(struct attach_request *request, const struct options *optio
 				options->command, "--route=ebpf can't go with %s", lacks);
 		return request->dry_run ? attach_route_probe_outlook(&route, NULL)
 					: attach_route_probe(&route, NULL);
+	case ATTACH_ROUTE_GO:
+		break;
 	case ATTACH_ROUTE_GROWTH:
 	case ATTACH_ROUTE_PROCFS:
 		if (request->launch.file || request->dry_run)
@@ -416,8 +494,9 @@ static int run_route(struct attach_request *request, const struct options *optio
 				"--dry-run can't go with it");
 		return attach_route_hand_over(&route, request->route);
 	default:
-		return request->dry_run ? show_outlook(request) : run_auto(request);
+		break;
 	}
+	return request->dry_run ? show_outlook(request) : run_auto(request);
 }
 
 static int cmd_attach(const struct command *command, int argc, char **argv)
@@ -465,12 +544,20 @@ const struct command command_attach = {
 		"\nWhere that is refused (a static program, one under seccomp), it is recorded by "
 		"probes in the kernel, if\n"
 		"that is allowed, as 'heapwise watch PID --all -o FILE' does (--route).\n"
+		"\nOf a program in Go without C the heap profile is read that its runtime keeps "
+		"(--route=go), also if it\n"
+		"never imported runtime/pprof: sampled since then, with Go's functions and lines. "
+		"The one word of it\n"
+		"that is changed is runtime.MemProfileRate (docs/howto/go.md).\n"
 		"\n'heapwise ctl PID', 'dump PID', 'mark PID' and 'leaks PID' work as for a "
 		"process that was started\n"
 		"under 'run'. Children that it forks are not recorded.\n",
 	.examples = "  heapwise attach 4711 --for 60s -o leak.hpw && heapwise report leak.hpw\n"
 		    "  heapwise attach $(pidof redis-server)\n"
-		    "  heapwise attach --dry-run 4711\n",
+		    "  heapwise attach --dry-run 4711\n"
+		    "  heapwise attach $(pidof my-go-service) --for 60s -o heap.pb.gz && heapwise "
+		    "report "
+		    "heap.pb.gz\n",
 	.options = option_specs,
 	.no_files = true,
 	.run = cmd_attach,

@@ -218,7 +218,7 @@ def growth(_):
 @TESTS.test
 def wrong_uses(folder):
     """Words that no route has, and options that one has not"""
-    for words, reason in ((("1", "--route=x"), "expected auto, inject, ebpf, growth or procfs"), (("1", "--route=ebpf", "--before=snapshot"), "do not look into"),
+    for words, reason in ((("1", "--route=x"), "expected auto, inject, ebpf, go, growth or procfs"), (("1", "--route=ebpf", "--before=snapshot"), "do not look into"),
                           (("1", "--route=ebpf", "--seed", "3"), "--seed"), (("1", "--route=procfs", "-o", folder / "x"), "no recording"),
                           (("1", "--route=growth", "--dry-run"), "no recording")):
         ended = hw.heapwise("attach", *words)
