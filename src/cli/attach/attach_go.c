@@ -40,6 +40,7 @@ struct go_watch {
 	struct go_sums sums;
 	uint64_t figures_ns;
 	bool has_ended;
+	bool has_sampled; /* before */
 };
 
 static void go_watch_close(struct go_watch *watch)
@@ -154,7 +155,7 @@ static void start_say(const struct go_watch *watch, const struct go_about *befor
 /* Whether figures are there, and of what. */
 static const char *state_words(enum go_state state)
 {
-	return state == GO_STATE_NOW ? "all that was allocated and freed until then"
+	return state == GO_STATE_NOW ? "the state of then, with all that was allocated and freed"
 				     : "the state at the last complete garbage collection, as "
 				       "runtime/pprof has it";
 }
@@ -168,8 +169,11 @@ static struct error *figures_take(struct go_watch *watch)
 	_cleanup_(buf_deinit) struct buf out;
 	text_init(&comment);
 	buf_init(&out);
-	text_printf(&comment, "heapwise attach: Go's runtime sampled process %d; %s",
-		(int)watch->request->pid, state_words(watch->request->state));
+	text_printf(&comment, "heapwise attach: Go's heap, %s. It is %s.",
+		watch->has_sampled
+			? "of what came since its runtime samples"
+			: "of what came since it was attached; what it had before is not in it",
+		state_words(watch->request->state));
 	const struct go_encoding encoding = {.state = watch->request->state,
 		.time_ns = clock_ns(CLOCK_REALTIME),
 		.duration_ns = clock_ns(CLOCK_MONOTONIC) - watch->began_ns,
@@ -308,6 +312,7 @@ static struct error *watch_begin(struct go_watch *watch, struct go_about *ret_be
 	if (error)
 		return error;
 	*ret_before = go_profile_about(watch->profile);
+	watch->has_sampled = ret_before->rate != 0;
 	error = waiting_open(watch);
 	if (!error)
 		error = file_open(watch, ret_before->program);

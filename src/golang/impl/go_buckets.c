@@ -102,14 +102,32 @@ static void bucket_sum(struct go_bucket *bucket, const struct go_figures cycles[
 		figures_add(&bucket->now, &cycles[i]);
 }
 
+/* Whether nothing but allocations and frees came between two readings, each as a whole: then those
+ * published are the same, of the others none is less, and all are of blocks of the bucket's size.
+ */
+static bool figures_only_grew(const struct go_bucket *bucket,
+	const struct go_figures before[static CYCLES], const struct go_figures after[static CYCLES])
+{
+	if (!go_figures_equal(&before[0], &after[0]))
+		return false;
+	for (size_t i = 1; i < CYCLES; i++)
+		if (after[i].allocations < before[i].allocations ||
+			after[i].frees < before[i].frees)
+			return false;
+	return bucket->now.allocated_bytes == bucket->now.allocations * bucket->size &&
+	       bucket->now.freed_bytes == bucket->now.frees * bucket->size;
+}
+
 /*
  * The runtime moves a cycle's figures to those published by adding, then clearing. Figures that are
- * the same twice are those of a moment in which it does not.
+ * the same twice are those of a moment in which it does not; so are those of a stack at which the
+ * program allocates all the time, if they did nothing but grow.
  */
 static bool bucket_settle(const struct go_memory *memory, struct go_bucket *bucket,
 	const struct go_figures first[static CYCLES])
 {
 	struct go_figures before[CYCLES], after[CYCLES];
+	bool is_grown = false;
 	memcpy(before, first, sizeof(before));
 	for (unsigned i = 0; i < SETTLE_TRIES; i++) {
 		if (!memory_has(memory, bucket->figures_at, after, sizeof(after)))
@@ -118,9 +136,10 @@ static bool bucket_settle(const struct go_memory *memory, struct go_bucket *buck
 		if (!memcmp(before, after, sizeof(after)) && figures_hold(&bucket->now) &&
 			figures_hold(&bucket->published))
 			return true;
+		is_grown = figures_only_grew(bucket, before, after);
 		memcpy(before, after, sizeof(before));
 	}
-	return false;
+	return is_grown;
 }
 
 static struct error *bucket_add(const struct go_memory *memory, uint64_t address,

@@ -508,7 +508,25 @@ static struct error *set_facts(struct reading *reading)
 	return error;
 }
 
-/* Says which labels and values were passed over. */
+/* What `heapwise attach` says of a profile that it has written is shown. */
+#define OWN_COMMENT "heapwise attach: "
+#define OWN_COMMENT_MOST 400u
+
+static struct error *comment_add(const struct pprof_profile *profile, struct text *remark)
+{
+	struct foreign_text comment;
+	size_t own = strlen(OWN_COMMENT);
+	struct error *error = pprof_text(profile, profile->comment, &comment);
+	if (error || comment.len < own || memcmp(comment.data, OWN_COMMENT, own) != 0)
+		return error;
+	_cleanup_(text_deinit) struct text words;
+	text_init(&words);
+	text_add_n(&words, comment.data + own, comment.len - own);
+	text_add_shown(remark, words.data ? words.data : "", OWN_COMMENT_MOST);
+	return words.failed ? error_no_memory() : NULL;
+}
+
+/* Says what figures they are, and which labels and values were passed over. */
 static struct error *set_remark(struct reading *reading)
 {
 	const struct pprof_profile *profile = &reading->profile;
@@ -516,6 +534,9 @@ static struct error *set_remark(struct reading *reading)
 	text_init(&names);
 	text_init(&shown);
 	text_init(&remark);
+	struct error *problem = comment_add(profile, &remark);
+	if (problem)
+		return problem;
 	for (size_t i = 0; i < profile->types.len; i++) {
 		struct foreign_text type;
 		struct error *error = pprof_text(profile, profile->types.data[i].type, &type);
@@ -531,12 +552,14 @@ static struct error *set_remark(struct reading *reading)
 		text_add_n(&names, reading->unread.data[i].data, reading->unread.data[i].len);
 	}
 	text_add(&names, reading->more_unread ? ", …" : "");
-	if (!names.len)
-		return names.failed ? error_no_memory() : NULL;
-	text_add_shown(&shown, names.data, 400);
-	text_printf(&remark, "Ignored in this profile: %s.", shown.data ? shown.data : "");
-	if (remark.failed)
+	text_add_shown(&shown, names.len ? names.data : "", 400);
+	if (names.len)
+		text_printf(&remark, "%sIgnored in this profile: %s.", remark.len ? " " : "",
+			shown.data ? shown.data : "");
+	if (remark.failed || names.failed)
 		return error_no_memory();
+	if (!remark.len)
+		return NULL;
 	return build_string(reading->foreign.model, remark.data, remark.len,
 		&build_recording(reading->foreign.model)->remark);
 }

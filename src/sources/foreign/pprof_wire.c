@@ -277,6 +277,10 @@ static void set_number(struct pprof_profile *profile, const struct field *field)
 	case 12:
 		profile->period = (int64_t)field->value;
 		break;
+	case 13:
+		if (!profile->comment)
+			profile->comment = field->value;
+		break;
 	case 14:
 		profile->default_type = field->value;
 		break;

@@ -71,6 +71,7 @@ struct pprof_profile {
 	struct pprof_id_map mapping_of, location_of, function_of; /* id → index */
 	struct pprof_type period_type;
 	uint64_t drop_frames, keep_frames, default_type; /* strings */
+	uint64_t comment;                                /* the first one, a string */
 	int64_t time_ns, duration_ns, period;
 };
 

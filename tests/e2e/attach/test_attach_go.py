@@ -175,6 +175,7 @@ def need_views(file, folder):
     report = hw.report(file)
     hw.need(report["recording"]["mode"] == "sample", f"{report['recording']}")
     hw.need("main.leakBlocks  sampled.go:" in hw.ask("report", file), "the report lacks the function or its line")
+    hw.need("what it had before is not in it. It is the state of then" in " ".join(hw.ask("report", file).split()), "what figures they are is not said")
     hw.need("main.leakBlocks" in hw.ask("peek", "leakBlocks", file), "peek lacks it")
     hw.need("main.main;main.leakBlocks" in hw.ask("export", "--format=folded", file), "it is not exported")
     hw.need("main.leakBlocks" not in hw.ask("diff", file, file), "it differs from itself")
@@ -252,6 +253,8 @@ def states(folder):
         for state, count in (("now", 500), ("gc", 300)):
             hw.ask("attach", str(target.pid), "--at", state, "-o", folder / state, "--for", "1ms")
             hw.need(of_function(read_profile(folder / state)[0], "main.leakBlocks", LEAKED)[2] == count, f"{state}: not {count}")
+            said = " ".join(hw.ask("report", folder / state).split())
+            hw.need(("the last complete garbage collection" in said) == (state == "gc") and "not in it" not in said, said)
 
 
 @TESTS.test

@@ -367,6 +367,10 @@ def fetched(folder):
         hw.need(ended.status == 0, f"{ended}")
         flat = {row["name"]: row["flat"]["value"] for row in json.loads(ended.text)["functions"]}
         hw.need(flat.get("main.grow", 0) > 0, f"{flat}")
+        for words in (("list", "main.grow"), ("flame", "-o", folder / "flame.svg"), ("html", "-o", folder / "page.html"), ("graph",),
+                      ("export", "--format=folded"), ("budget", "--max-never-freed=1G")):
+            ended = fetch(*words, f"{base}/heap")
+            hw.need(ended.status == 0 and (ended.text or "-o" in words), f"{words}: {ended}")
         for words, what in (((f"{base}/nothing",), "404"), (("http://127.0.0.1:1/x",), "cannot fetch"),
                             ((f"{base}/goroutine?debug=1",), "unrecognised file format")):
             ended = fetch("report", *words)

@@ -191,6 +191,7 @@ struct made_memory {
 	uint64_t words[WORDS];
 	size_t len;       /* in words */
 	uint64_t flicker; /* address of a word that differs each time; 0: none */
+	uint64_t grows;   /* address of figures to which a block of 100 bytes is added each time */
 	uint64_t reads;
 };
 
@@ -203,6 +204,10 @@ static size_t made_read(void *context, uint64_t address, void *ret, size_t bytes
 	size_t got = end - address < bytes ? (size_t)(end - address) : bytes;
 	if (memory->flicker)
 		memory->words[(memory->flicker - IMAGE) / 8] = 100 + memory->reads++;
+	if (memory->grows) {
+		memory->words[(memory->grows - IMAGE) / 8]++;
+		memory->words[(memory->grows - IMAGE) / 8 + 2] += 100;
+	}
 	memcpy(ret, (char *)memory->words + (address - IMAGE), got);
 	return got;
 }
@@ -321,6 +326,25 @@ CASE(go_buckets_unsettled,
 	made.words[8] = 1; /* fewer allocations than frees */
 	CHECK_OK(go_buckets_read(&memory, first, "x", &buckets));
 	CHECK_U64(buckets.buckets.len, 0);
+	CHECK_U64(buckets.unsettled, 1);
+	go_buckets_deinit(&buckets);
+}
+
+CASE(go_buckets_growing, "figures of a stack that allocates all the time are those of one moment")
+{
+	struct made_memory made = {.len = 0};
+	const struct go_memory memory = {made_read, &made};
+	struct go_buckets buckets;
+	uint64_t first = put_bucket(&made, 0, 100, some_figures);
+	made.grows = first + 8 * 8 + 2 * 32;
+	CHECK_OK(go_buckets_read(&memory, first, "x", &buckets));
+	CHECK_U64(buckets.unsettled, 0);
+	const struct go_figures *now = &buckets.buckets.data[0].now;
+	CHECK(now->allocations > 13);
+	CHECK_U64(now->allocated_bytes, now->allocations * 100);
+	go_buckets_deinit(&buckets);
+	made.grows = first + 8 * 8; /* those published change: cycles are moved */
+	CHECK_OK(go_buckets_read(&memory, first, "x", &buckets));
 	CHECK_U64(buckets.unsettled, 1);
 	go_buckets_deinit(&buckets);
 }
