@@ -30,9 +30,24 @@ struct fragment_pin {
 };
 DEFINE_VEC(fragment_pins, struct fragment_pin)
 
+/* Go's spans of a class (runtime/sizeclasses.go): of elements of one size, with pointers or
+ * without. What is free in them is the class's slack: it serves elements of this class alone, until
+ * a span is free as a whole. */
+struct fragment_span_class {
+	uint32_t size_class;    /* 0: large elements, each a span of its own */
+	bool has_pointers;      /* the collector looks for them ("scan") */
+	uint64_t element_bytes; /* 0: of a large one each has its own */
+	uint64_t spans, bytes;  /* with their tails */
+	uint64_t elements, used_elements;
+	uint64_t used_bytes, free_bytes; /* of elements */
+	uint64_t tail_bytes;             /* behind the last element of each span */
+};
+DEFINE_VEC(fragment_span_classes, struct fragment_span_class)
+
 struct fragments {
-	struct fragment_arenas arenas; /* by free bytes */
-	struct fragment_pins pins;     /* by bytes */
+	struct fragment_arenas arenas;        /* by free bytes */
+	struct fragment_span_classes classes; /* Go's, by free bytes */
+	struct fragment_pins pins;            /* by bytes */
 };
 
 /* Computes the fragmentation. The scan has types; the heap is walked once more. */

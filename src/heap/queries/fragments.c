@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "heap/allocators/go_spans.h"
 
 #define PAGE_BYTES 4096ull
 #define PINNED_BELOW (PAGE_BYTES / 4)
@@ -158,9 +159,55 @@ static struct error *fragments_finish(struct counting *c)
 	return NULL;
 }
 
+#define SPAN_CLASSES 256u
+
+static int by_class_free(const void *a, const void *b)
+{
+	const struct fragment_span_class *x = a, *y = b;
+	if (x->free_bytes != y->free_bytes)
+		return x->free_bytes > y->free_bytes ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->size_class > y->size_class) - (x->size_class < y->size_class);
+}
+
+static void class_take(struct fragment_span_class *class, const struct go_spans *go,
+	const struct go_span *span, size_t *next)
+{
+	uint64_t used = 0, bytes = span->end - span->start;
+	for (uint32_t i = 0; i < span->elements; i++)
+		used += heap_addresses_next(&go->used, next, span->start + i * span->size);
+	class->size_class = span->class / 2u;
+	class->has_pointers = !(span->class & 1);
+	class->element_bytes = class->size_class ? span->size : 0;
+	class->spans++;
+	class->bytes += bytes;
+	class->elements += span->elements;
+	class->used_elements += used;
+	class->used_bytes += used * span->size;
+	class->free_bytes += (span->elements - used) * span->size;
+	class->tail_bytes += bytes - span->elements * span->size;
+}
+
+/* Spans are in ascending order, and so are the elements in use. */
+static struct error *classes_take(const struct go_spans *go, struct fragment_span_classes *ret)
+{
+	struct fragment_span_class *classes = calloc(SPAN_CLASSES, sizeof(*classes));
+	size_t next = 0;
+	bool ok = classes != NULL;
+	for (size_t i = 0; i < go->spans.len && ok; i++)
+		class_take(&classes[go->spans.data[i].class], go, &go->spans.data[i], &next);
+	for (size_t i = 0; i < SPAN_CLASSES && ok; i++)
+		ok = !classes[i].spans || fragment_span_classes_push(ret, classes[i]);
+	free(classes);
+	if (ok && ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), by_class_free);
+	return ok ? NULL : error_no_memory();
+}
+
 struct error *heap_fragments(struct heap_scan *scan, struct fragments *ret)
 {
-	*ret = (struct fragments){{NULL, 0, 0}, {NULL, 0, 0}};
+	*ret = (struct fragments){.arenas = {.len = 0}};
 	struct counting *c = calloc(1, sizeof(*c));
 	if (!c)
 		return error_no_memory();
@@ -174,6 +221,8 @@ struct error *heap_fragments(struct heap_scan *scan, struct fragments *ret)
 		end_page(c);
 	if (!error)
 		error = fragments_finish(c);
+	if (!error)
+		error = classes_take(&scan->heap.go_spans, &ret->classes);
 	free(c->by_type);
 	free(c);
 	return error;
@@ -183,4 +232,5 @@ void heap_fragments_deinit(struct fragments *fragments)
 {
 	fragment_arenas_deinit(&fragments->arenas);
 	fragment_pins_deinit(&fragments->pins);
+	fragment_span_classes_deinit(&fragments->classes);
 }

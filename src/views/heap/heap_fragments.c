@@ -76,11 +76,45 @@ static const struct table_type pin_type = {.name = "pins",
 	.one = "type",
 	.many = "types"};
 
+static const struct column class_columns[] = {
+	{"size_class", COLUMN_INTEGER, .says = "its number in Go's runtime; 0: large elements",
+		.ascending = true, .title = "CLASS", .width = 5, .plain = true,
+		COLUMN_OF(fragment_span_class, size_class)},
+	{"scan", COLUMN_BOOLEAN, .says = "whether the elements may have pointers", .title = "SCAN",
+		.gap = 1, .width = 5, COLUMN_OF(fragment_span_class, has_pointers)},
+	{"element_bytes", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "of an element; null: each has its own", .zero_unknown = true,
+		.unknown = "-", .title = "ELEMENT", .width = 10,
+		COLUMN_OF(fragment_span_class, element_bytes)},
+	{"spans", COLUMN_INTEGER, UNIT_COUNT, .says = "how many", .title = "SPANS", .gap = 1,
+		.width = 8, .plain = true, COLUMN_OF(fragment_span_class, spans)},
+	{"bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these spans", .title = "BYTES",
+		.width = 10, COLUMN_OF(fragment_span_class, bytes)},
+	{"used_elements", COLUMN_INTEGER, UNIT_COUNT, .says = "elements in use", .title = "USED",
+		.gap = 1, .width = 9, .plain = true, COLUMN_OF(fragment_span_class, used_elements)},
+	{"used_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "of these", .title = "OF BYTES",
+		.width = 10, COLUMN_OF(fragment_span_class, used_bytes)},
+	{"free_bytes", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "slack: free elements, which serve this class alone", .title = "SLACK",
+		.width = 10, COLUMN_OF(fragment_span_class, free_bytes)},
+	{"tail_bytes", COLUMN_INTEGER, UNIT_BYTES, .says = "behind the last element of each span",
+		.title = "TAILS", .width = 10, COLUMN_OF(fragment_span_class, tail_bytes)},
+	COLUMNS_END};
+
+static const struct table_type class_type = {.name = "span_classes",
+	.says = "spans of Go's runtime, by span class (elements of one size, with pointers or "
+		"without); left out if there are none",
+	.title = "Go's spans by class (slack: free elements, which serve their class alone)",
+	.columns = class_columns,
+	.row_bytes = sizeof(struct fragment_span_class),
+	.one = "class",
+	.many = "classes"};
+
 const struct answer_type heap_fragments_type = {
 	HEAP_ANSWER("fragmentation", " fragmentation",
 		"free memory of each arena, and what pins its pages"),
 	.tables = (const struct table_type *const[]){HEAP_HEAD_TYPES, &arena_type,
-		&heap_matched_rows_type, &pin_type, NULL},
+		&heap_matched_rows_type, &pin_type, &class_type, NULL},
 	.main = &arena_type};
 
 struct error *heap_fragments_answer(const struct heap_page *page, struct answer *answer)
@@ -101,6 +135,8 @@ struct error *heap_fragments_answer(const struct heap_page *page, struct answer 
 		return error;
 	const struct pin_rows rows = {page->scan, fragments.pins.data};
 	const struct table pins = {&pin_type, &rows, fragments.pins.len, .limit = arenas.limit};
+	const struct table classes = {
+		&class_type, fragments.classes.data, fragments.classes.len, .limit = arenas.limit};
 	answer_begin(answer, &heap_fragments_type);
 	heap_head_answer(answer, page->scan);
 	answer_table(answer, &arenas);
@@ -108,5 +144,7 @@ struct error *heap_fragments_answer(const struct heap_page *page, struct answer 
 		heap_matched_rows_answer(answer, arenas.count);
 	if (!heap_page_is_choosy(page) || !answer_is_brief(answer))
 		answer_table(answer, &pins);
+	if (classes.count && (!heap_page_is_choosy(page) || !answer_is_brief(answer)))
+		answer_table(answer, &classes);
 	return answer_end(answer);
 }

@@ -51,6 +51,23 @@ def check(truth, blocks):
     return elements
 
 
+def check_classes(truth, found):
+    """Spans by class: elements in use as the runtime says, and nothing of a span is left out."""
+    sizes, sums = truth
+    classes = found["span_classes"]
+    elements = Counter()
+    for row in classes:
+        hw.need(row["bytes"] == row["used_bytes"] + row["free_bytes"] + row["tail_bytes"], f"{row}")
+        hw.need((row["element_bytes"] is None) == (row["size_class"] == 0), f"{row}")
+        elements[row["element_bytes"]] += row["used_elements"]
+        hw.need(row["element_bytes"] is None or row["used_bytes"] == row["used_elements"] * row["element_bytes"], f"{row}")
+    wrong = {s: (n, elements[s]) for s, n in sizes.items() if s and not n <= elements[s] <= n + FEW}
+    hw.need(not wrong and len(classes) > 5, f"of these sizes (told, found): {wrong}")
+    hw.need(sums["bytes"] <= sum(row["used_bytes"] for row in classes) <= sums["bytes"] + FEW_BYTES, f"{sums}: {classes}")
+    # Of a size and a kind there is one row.
+    hw.need(len({(row["size_class"], row["scan"]) for row in classes}) == len(classes), f"{classes}")
+
+
 def used(*source):
     return ask(*source, "blocks", "--used", "--limit", "100000")["blocks"]
 
@@ -65,6 +82,7 @@ def cores(folder):
         own.mkdir()
         core = kernel_core(program, own)
         check(read_truth(own / "account"), used("core", "--json", core))
+        check_classes(read_truth(own / "account"), ask("core", "--json", core, "fragmentation"))
         text = hw.run([hw.HEAPWISE, "core", core]).text
         hw.need("leaks are not judged: Go's collector owns all of it" in text and " lost" not in text, text)
         summary = ask("core", "--json", core, "summary")
