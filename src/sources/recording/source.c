@@ -24,6 +24,7 @@
 #include "sources/recording/hpw.h"
 #include "sources/recording/input.h"
 #include "sources/recording/stream.h"
+#include "sources/v8/heapprofile.h"
 
 static bool core_recognise(const uint8_t *head, size_t len)
 {
@@ -57,6 +58,7 @@ static const struct foreign_source {
 	{"valgrind", valgrind_xml_recognise, valgrind_xml_open, NULL},
 	{"heaptrack", heaptrack_recognise, heaptrack_open, heaptrack_events},
 	{"mtrace", mtrace_recognise, mtrace_open, mtrace_events},
+	{"heapprofile", heapprofile_recognise, heapprofile_open, NULL},
 	{"pprof", pprof_recognise, pprof_open, NULL},
 	{"folded", folded_recognise, folded_open, NULL},
 };
@@ -92,6 +94,9 @@ static const struct mistaken {
 	{"--- heapz ", 10,
 		"is a heap profile of Java; convert it with 'go tool pprof -proto -output OUT "
 		"FILE'"},
+	{"\"hitCount\"", 0,
+		"is a CPU profile of V8, which contains no heap data; use node --heap-prof, which "
+		"writes a .heapprofile"},
 	{"ERROR: AddressSanitizer", 0, SANITIZER_LOG("AddressSanitizer")},
 	{"ERROR: LeakSanitizer", 0, SANITIZER_LOG("LeakSanitizer")},
 	{"WARNING: MemorySanitizer", 0, SANITIZER_LOG("MemorySanitizer")},

@@ -204,6 +204,22 @@ struct error *stream_rest(struct stream *stream, struct buf *ret)
 	}
 }
 
+struct error *stream_take(struct stream *stream, const uint8_t **ret, size_t *ret_len)
+{
+	if (stream->out_pos == stream->out_end) {
+		size_t more;
+		struct error *error = make_room(stream);
+		if (!error)
+			error = fill_out(stream, &more);
+		if (error)
+			return error;
+	}
+	*ret = stream->out + stream->out_pos;
+	*ret_len = stream->out_end - stream->out_pos;
+	stream->out_pos = stream->out_end;
+	return NULL;
+}
+
 struct error *stream_peek(struct stream *stream, size_t room, const uint8_t **ret, size_t *ret_len)
 {
 	size_t more = 1;

@@ -50,6 +50,9 @@ struct error *stream_line(
 /* All that is left, at once. */
 struct error *stream_rest(struct stream *stream, struct buf *ret) must_check_;
 
+/* Takes what is there, at least a byte; *ret_len 0: there are no more. It lives until the next
+ * call. Memory does not follow the size of the file. */
+struct error *stream_take(struct stream *stream, const uint8_t **ret, size_t *ret_len) must_check_;
 /* Some of what comes first, at most `room` bytes; nothing is taken. */
 struct error *stream_peek(
 	struct stream *stream, size_t room, const uint8_t **ret, size_t *ret_len) must_check_;

@@ -83,6 +83,12 @@ static const struct seed {
 		"\"pid\":5,\"te\":100,\"tg\":50,\"pps\":[{\"tb\":100,\"tbk\":1,\"tl\":5,\"mb\":100,"
 		"\"mbk\":1,\"gb\":100,\"gbk\":1,\"eb\":0,\"ebk\":0,\"rb\":0,\"wb\":0,\"fs\":[1]}],"
 		"\"ftbl\":[\"[root]\",\"0x10915E: keep (app.c:12)\"]}\n"},
+	{"heapprofile", false,
+		"{\"head\":{\"callFrame\":{\"functionName\":\"(root)\",\"url\":\"\","
+		"\"lineNumber\":-1},\"selfSize\":0,\"id\":1,\"children\":[{\"callFrame\":{"
+		"\"functionName\":\"f\",\"url\":\"file:///a.js\",\"lineNumber\":1},"
+		"\"selfSize\":520,\"id\":2,\"children\":[]}]},"
+		"\"samples\":[{\"size\":520,\"nodeId\":2,\"ordinal\":1}]}\n"},
 	{"valgrind", false,
 		"<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n"
 		"<protocolversion>4</protocolversion>\n<protocoltool>memcheck</protocoltool>\n"
