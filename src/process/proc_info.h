@@ -53,6 +53,14 @@ pid_t process_parent(pid_t pid);
  */
 uint64_t process_start_ticks(pid_t pid);
 
+/* Returns how long a process has run, in nanoseconds: at least 1, which is also that of one that
+ * has ended. */
+uint64_t process_age_ns(pid_t pid);
+
+/* Returns whether this process is in the machine's first PID namespace, whose numbers programs in
+ * the kernel see; false if it is not known. */
+bool process_is_in_first_namespace(void);
+
 /* Returns the number of a process in its own PID namespace; `pid` itself if unknown. */
 pid_t process_inner_pid(pid_t pid);
 

@@ -220,17 +220,6 @@ void attach_outlook_deinit(struct attach_outlook *outlook)
 	outlook->kept.where = NULL;
 }
 
-/* How long a process has run. Never 0. */
-static uint64_t age_ns(pid_t pid)
-{
-	struct timespec now;
-	uint64_t ticks = process_start_ticks(pid);
-	uint64_t started = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	uint64_t since = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	return ticks && since > started ? since - started : 1;
-}
-
 static struct error *open_all(struct attaching *a)
 {
 	char program[TRACKED_COMMAND_MAX];
@@ -287,7 +276,7 @@ static int collector_main(struct attaching *a, int control, int connection)
 		.errors = launch->errors,
 		.began = a->began,
 		.first = &caller,
-		.attached_ns = age_ns(pid),
+		.attached_ns = process_age_ns(pid),
 		.first_message = a->message,
 		.older = a->before.list.head ? &a->before.list : NULL};
 	return collector_run(&start);

@@ -37,17 +37,6 @@ struct watch_recording {
 	bool has_ended;
 };
 
-/* How long a process has run. Never 0. */
-static uint64_t age_ns(pid_t pid)
-{
-	struct timespec now;
-	uint64_t ticks = process_start_ticks(pid);
-	uint64_t started = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	uint64_t since = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	return ticks && since > started ? since - started : 1;
-}
-
 static struct error *file_open(struct watch_recording *recording)
 {
 	const struct watch_recording_options *options = &recording->options;
@@ -88,7 +77,7 @@ static struct error *recorder_begin(struct watch_recording *recording, uint64_t 
 		.ppid = inner == options->pid ? parent : 0, /* not to be seen from here */
 		.outer_ppid = parent,
 		.source = &recording->source.source,
-		.attached_ns = options->from_start ? 0 : age_ns(options->pid),
+		.attached_ns = options->from_start ? 0 : process_age_ns(options->pid),
 		.older = options->from_start ? NULL : &recording->older,
 		.watched = true,
 		.tsc_hz = recording->source.source.hz,

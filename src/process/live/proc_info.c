@@ -10,10 +10,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "process/clock.h"
 
 #define MAPS_MAX ((size_t)64 << 20)
 #define STATUS_MAX ((size_t)64 << 10)
@@ -185,6 +187,25 @@ uint64_t process_start_ticks(pid_t pid)
 		at += at != NULL;
 	}
 	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t process_age_ns(pid_t pid)
+{
+	struct timespec now;
+	uint64_t ticks = process_start_ticks(pid);
+	uint64_t started = ticks * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	uint64_t since = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	return ticks && since > started ? since - started : 1;
+}
+
+/* Its inode (linux/proc_ns.h: PROC_PID_INIT_INO). */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+bool process_is_in_first_namespace(void)
+{
+	struct stat info;
+	return stat("/proc/self/ns/pid", &info) == 0 && info.st_ino == FIRST_PID_NAMESPACE;
 }
 
 pid_t process_first_live_thread(pid_t pid)
