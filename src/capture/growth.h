@@ -89,7 +89,5 @@ const struct growth_sums *growth_sums_get(const struct growth *growth);
 const struct growth_losses *growth_losses_get(const struct growth *growth);
 
 const struct watch_modules *growth_modules_get(const struct growth *growth);
-/* Returns the number of the module that an address was in; SIZE_MAX: none. */
-size_t growth_module_of(const struct growth *growth, uint64_t address);
 
 #endif

@@ -177,8 +177,8 @@ void watch_keep_blocks(struct watch *watch);
 const struct watch_lives *watch_lives_get(const struct watch *watch);
 
 const struct watch_modules *watch_modules_get(const struct watch *watch);
-/* Returns the number of the module that an address was in; SIZE_MAX: none. */
-size_t watch_module_of(const struct watch *watch, uint64_t address);
+/* Returns the number of the module that an address is or was in; SIZE_MAX: none. */
+size_t watch_modules_find(const struct watch_modules *modules, uint64_t address);
 
 /* Of on_call. Takes what calls there are; *ret_more: some had no room. They are all that began
  * before *ret_ns if there are no more. */

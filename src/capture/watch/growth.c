@@ -500,8 +500,3 @@ const struct watch_modules *growth_modules_get(const struct growth *growth)
 {
 	return &growth->process.modules.modules;
 }
-
-size_t growth_module_of(const struct growth *growth, uint64_t address)
-{
-	return module_table_find(&growth->process.modules, address);
-}

@@ -259,7 +259,7 @@ static struct error *program_replace(struct watch *watch, uint64_t at_ns)
 /* When the program that is there now began: a static one has no dynamic linker that says so. */
 static uint64_t program_time(struct watch *watch)
 {
-	size_t linker = module_table_find(&watch->process.modules, watch->linker);
+	size_t linker = watch_modules_find(&watch->process.modules.modules, watch->linker);
 	if (watch->process.modules_changed && linker != SIZE_MAX &&
 		!watch->process.modules.modules.data[linker].is_gone)
 		return watch->modules_at_ns;
@@ -363,11 +363,6 @@ bool watch_sees_threads(const struct watch *watch)
 const struct watch_modules *watch_modules_get(const struct watch *watch)
 {
 	return &watch->process.modules.modules;
-}
-
-size_t watch_module_of(const struct watch *watch, uint64_t address)
-{
-	return module_table_find(&watch->process.modules, address);
 }
 
 bool watch_is_kernel(const struct watch *watch)

@@ -96,9 +96,9 @@ const struct watch_modules *watch_modules_get(const struct watch *watch)
 	return &no_modules;
 }
 
-size_t watch_module_of(const struct watch *watch, uint64_t address)
+size_t watch_modules_find(const struct watch_modules *modules, uint64_t address)
 {
-	(void)watch;
+	(void)modules;
 	(void)address;
 	return SIZE_MAX;
 }
@@ -180,13 +180,6 @@ const struct watch_modules *growth_modules_get(const struct growth *growth)
 {
 	(void)growth;
 	return &no_modules;
-}
-
-size_t growth_module_of(const struct growth *growth, uint64_t address)
-{
-	(void)growth;
-	(void)address;
-	return SIZE_MAX;
 }
 
 uint64_t watch_replaced_ns(const struct watch *watch)

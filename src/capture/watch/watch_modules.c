@@ -242,11 +242,11 @@ struct error *module_table_rows(const struct module_table *table, struct watch_r
 	return NULL;
 }
 
-size_t module_table_find(const struct module_table *table, uint64_t address)
+size_t watch_modules_find(const struct watch_modules *modules, uint64_t address)
 {
 	size_t gone = SIZE_MAX;
-	for (size_t i = table->modules.len; i-- > 0;) {
-		const struct watch_module *module = &table->modules.data[i];
+	for (size_t i = modules->len; i-- > 0;) {
+		const struct watch_module *module = &modules->data[i];
 		if (address < module->start || address >= module->end)
 			continue;
 		if (!module->is_gone)
@@ -259,7 +259,7 @@ size_t module_table_find(const struct module_table *table, uint64_t address)
 
 bool module_table_is_allocator(const struct module_table *table, uint64_t address, bool is_caller)
 {
-	size_t number = module_table_find(table, address);
+	size_t number = watch_modules_find(&table->modules, address);
 	if (number == SIZE_MAX)
 		return false;
 	const struct watch_module *module = &table->modules.data[number];

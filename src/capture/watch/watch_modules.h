@@ -43,9 +43,6 @@ struct error *module_table_refresh(
 struct error *module_table_rows(
 	const struct module_table *table, struct watch_row_vec *rows) must_check_;
 
-/* Returns the number of the module that an address is or was in; SIZE_MAX: none. */
-size_t module_table_find(const struct module_table *table, uint64_t address);
-
 /* Returns whether an address is in a function that allocates, or in a library that is nothing but
  * an allocator: a mapping that is made from there is the allocator's own. */
 bool module_table_is_allocator(const struct module_table *table, uint64_t address, bool is_caller);

@@ -95,7 +95,7 @@ static uint32_t node_get(struct watch_source *s, uint32_t parent, uint64_t frame
 /* Number of the module that a return address is in; 0: none. */
 static uint64_t module_of(const struct watch_source *s, uint64_t return_address)
 {
-	size_t module = watch_module_of(s->watch, return_address - 1);
+	size_t module = watch_modules_find(watch_modules_get(s->watch), return_address - 1);
 	return module < HW_MODULES_MAX - 1 ? module + 1 : 0;
 }
 

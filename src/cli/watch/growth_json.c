@@ -3,19 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "cli/watch/watch_json.h"
-
-static void member_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
-static void member_i64(struct json *json, const char *key, int64_t value)
-{
-	json_key(json, key);
-	json_i64(json, value);
-}
+#include "cli/watch/watch_members.h"
 
 static void member_pages(struct json *json, const char *key, uint64_t pages)
 {
@@ -24,19 +12,15 @@ static void member_pages(struct json *json, const char *key, uint64_t pages)
 
 void growth_json_begin(struct json *json, uint64_t pid)
 {
-	json_object_begin(json);
-	json_key(json, "schema");
-	json_string(json, "heapwise.growth/1");
+	watch_json_head(json, "heapwise.growth/1");
 	member_u64(json, "pid", pid);
 	member_u64(json, "page_bytes", GROWTH_PAGE_BYTES);
-	json_key(json, "intervals");
-	json_array_begin(json);
+	watch_json_intervals(json);
 }
 
 static void sums_write(struct json *json, const struct growth_sums *sums)
 {
-	json_key(json, "has_ended");
-	json_bool(json, sums->has_ended);
+	member_bool(json, "has_ended", sums->has_ended);
 	member_pages(json, "touched_bytes", sums->touched);
 	if (sums->has_ended)
 		return;
@@ -63,25 +47,6 @@ static void losses_write(struct json *json, const struct growth_losses *losses)
 	member_u64(json, "events_with_incomplete_stacks", losses->incomplete);
 }
 
-static struct error *frames_write(struct json *json, const struct growth *growth,
-	struct watch_names *names, const struct growth_stack *stack)
-{
-	struct error *error = NULL;
-	json_key(json, "complete");
-	json_bool(json, !stack->is_incomplete);
-	json_key(json, "frames");
-	json_array_begin(json);
-	for (unsigned i = 0; i < stack->frame_count && !error; i++) {
-		struct watch_frame frame;
-		error = watch_names_find(names, growth_modules_get(growth),
-			growth_module_of(growth, stack->frames[i] - 1), stack->frames[i], &frame);
-		if (!error)
-			watch_json_frame(json, growth_modules_get(growth), &frame);
-	}
-	json_array_end(json);
-	return error;
-}
-
 static void pages_write(
 	struct json *json, const struct growth_before *before, const struct growth_rank *rank)
 {
@@ -97,10 +62,7 @@ static void pages_write(
 
 static void calls_write(struct json *json, const struct growth_stack *stack)
 {
-	if (stack->call) {
-		json_key(json, "call");
-		json_string(json, stack->call);
-	}
+	member_string(json, "call", stack->call);
 	member_u64(json, "mapped_bytes", stack->more_bytes);
 	member_u64(json, "mapped_calls", stack->more_calls);
 	member_u64(json, "unmapped_bytes", stack->less_bytes);
@@ -115,13 +77,16 @@ static struct error *ranks_write(struct json *json, const struct growth *growth,
 	struct error *error = NULL;
 	json_array_begin(json);
 	for (size_t i = 0; i < min(ranks->len, (size_t)top) && !error; i++) {
+		const struct growth_stack *stack = ranks->data[i].stack;
 		json_object_begin(json);
 		member_u64(json, "stack", ranks->data[i].number);
 		if (before)
 			pages_write(json, before, &ranks->data[i]);
 		else
-			calls_write(json, ranks->data[i].stack);
-		error = frames_write(json, growth, names, ranks->data[i].stack);
+			calls_write(json, stack);
+		member_bool(json, "complete", !stack->is_incomplete);
+		error = member_frames(
+			json, names, growth_modules_get(growth), stack->frames, stack->frame_count);
 		json_object_end(json);
 	}
 	json_array_end(json);

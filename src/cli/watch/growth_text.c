@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "cli/watch/watch_text.h"
+#include "cli/watch/watch_lines.h"
 
 static int ranks_compare(const void *left, const void *right)
 {
@@ -72,24 +72,6 @@ void growth_before_deinit(struct growth_before *before)
 	growth_pages_before_deinit(&before->last);
 }
 
-static struct error *frames_add(struct text *text, const struct growth *growth,
-	struct watch_names *names, const struct growth_stack *stack)
-{
-	struct error *error = NULL;
-	for (unsigned i = 0; i < stack->frame_count && !error; i++) {
-		struct watch_frame frame;
-		error = watch_names_find(names, growth_modules_get(growth),
-			growth_module_of(growth, stack->frames[i] - 1), stack->frames[i], &frame);
-		if (!error)
-			watch_frame_add(text, growth_modules_get(growth), &frame);
-	}
-	if (stack->is_overflow)
-		text_add(text, "\t\t(stacks that found no room in the table)\n");
-	else if (stack->is_incomplete)
-		text_add(text, "\t\t(callers beyond this are not known)\n");
-	return error;
-}
-
 static void pages_add(
 	struct text *text, const struct growth_before *before, const struct growth_rank *rank)
 {
@@ -136,11 +118,15 @@ static struct error *ranks_add(struct text *text, const struct growth *growth,
 	struct error *error = NULL;
 	for (size_t i = 0; i < min(ranks->len, (size_t)top) && !error; i++) {
 		const struct growth_rank *rank = &ranks->data[i];
+		const struct growth_stack *stack = rank->stack;
 		if (before)
 			pages_add(text, before, rank);
 		else
-			call_add(text, rank->stack);
-		error = frames_add(text, growth, names, rank->stack);
+			call_add(text, stack);
+		error = watch_frames_add(
+			text, names, growth_modules_get(growth), stack->frames, stack->frame_count);
+		if (!error)
+			watch_outermost_add(text, stack->is_overflow, stack->is_incomplete);
 	}
 	return error;
 }
@@ -170,34 +156,19 @@ static void sums_add(struct text *text, const struct growth_sums *sums)
 			pages_bytes(sums->swapped, 0));
 }
 
-static void loss_add(struct text *text, uint64_t count, const char *what)
-{
-	if (!count)
-		return;
-	text_add(text, "\t[");
-	text_add_count(text, count);
-	text_printf(text, " %s]\n", what);
-}
-
 static void losses_add(struct text *text, const struct growth_losses *losses)
 {
-	loss_add(text, losses->pages, "page faults are not explained: the table of pages is full");
-	loss_add(text, losses->stacks,
+	watch_loss_add(
+		text, losses->pages, "page faults are not explained: the table of pages is full");
+	watch_loss_add(text, losses->stacks,
 		"page faults and calls have no stack: the table of stacks is full");
-	loss_add(text, losses->threads,
+	watch_loss_add(text, losses->threads,
 		"page faults and calls are missing: the table of threads is full");
-	loss_add(text, losses->rows_missing,
+	watch_loss_add(text, losses->rows_missing,
 		"rows of unwind tables found no room: stacks through the last modules end there");
-	loss_add(text, losses->programs,
+	watch_loss_add(text, losses->programs,
 		"other programs were executed: the last one began with no page");
-	if (losses->incomplete) {
-		text_printf(text, "\t[%.3g %% of the stacks are incomplete: ",
-			100.0 * (double)losses->incomplete / (double)losses->events);
-		text_add_count(text, losses->incomplete);
-		text_add(text, " of ");
-		text_add_count(text, losses->events);
-		text_add(text, "]\n");
-	}
+	watch_incomplete_add(text, losses->incomplete, losses->events);
 }
 
 struct error *growth_text_add(struct text *text, const struct growth *growth,

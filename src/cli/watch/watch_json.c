@@ -5,26 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-
-static void member_u64(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
-static void member_bool(struct json *json, const char *key, bool value)
-{
-	json_key(json, key);
-	json_bool(json, value);
-}
-
-static void member_string(struct json *json, const char *key, const char *value)
-{
-	if (!value)
-		return;
-	json_key(json, key);
-	json_string(json, value);
-}
+#include "cli/watch/watch_members.h"
 
 /* Estimates are whole numbers, too. */
 static void member_count(struct json *json, const char *key, double value)
@@ -38,8 +19,7 @@ void watch_json_begin(
 {
 	size_t functions, files;
 	watch_probes(watch, &functions, &files);
-	json_object_begin(json);
-	member_string(json, "schema", "heapwise.watch/1");
+	watch_json_head(json, "heapwise.watch/1");
 	if (watch_is_kernel(watch))
 		member_bool(json, "kernel", true);
 	else
@@ -49,66 +29,7 @@ void watch_json_begin(
 		member_u64(json, "sample_bytes", shown->mean_bytes);
 	member_string(json, "way", watch_way_name(watch));
 	member_u64(json, "probed_functions", functions);
-	json_key(json, "intervals");
-	json_array_begin(json);
-}
-
-static void symbol_write(struct json *json, const struct watch_modules *modules,
-	const struct watch_frame *frame, const struct symbol *symbol)
-{
-	json_object_begin(json);
-	if (frame->module != SIZE_MAX)
-		member_string(json, "module", modules->data[frame->module].path);
-	member_u64(json, "address", frame->address);
-	if (symbol) {
-		member_string(json, "function", symbol->function);
-		member_string(json, "file", symbol->file);
-		if (symbol->line)
-			member_u64(json, "line", symbol->line);
-		if (symbol->inlined)
-			member_bool(json, "inlined", true);
-	}
-	json_object_end(json);
-}
-
-static void kernel_frame_write(struct json *json, const struct watch_frame *frame)
-{
-	json_object_begin(json);
-	member_u64(json, "address", frame->address);
-	if (frame->kernel.name) {
-		member_string(
-			json, "module", frame->kernel.module ? frame->kernel.module : "kernel");
-		member_string(json, "function", frame->kernel.name);
-		member_u64(json, "offset", frame->kernel.offset);
-	}
-	json_object_end(json);
-}
-
-void watch_json_frame(
-	struct json *json, const struct watch_modules *modules, const struct watch_frame *frame)
-{
-	if (frame->is_kernel) {
-		kernel_frame_write(json, frame);
-		return;
-	}
-	for (size_t i = 0; i < max(frame->count, (size_t)1); i++)
-		symbol_write(json, modules, frame, frame->count ? &frame->symbols[i] : NULL);
-}
-
-static struct error *frames_write(struct json *json, const struct watch *watch,
-	struct watch_names *names, const struct watch_stack *stack)
-{
-	struct error *error = NULL;
-	json_key(json, "frames");
-	json_array_begin(json);
-	for (unsigned i = 0; i < stack->frame_count && !error; i++) {
-		struct watch_frame frame;
-		error = watch_names_frame(names, watch, stack->frames[i], &frame);
-		if (!error)
-			watch_json_frame(json, watch_modules_get(watch), &frame);
-	}
-	json_array_end(json);
-	return error;
+	watch_json_intervals(json);
 }
 
 static void verdict_write(struct json *json, const struct watch_verdict *verdict)
@@ -163,7 +84,9 @@ static struct error *stack_write(struct json *json, const struct watch *watch,
 	if (shown->verify && !shown->verify->problem)
 		verdict_write(json, &shown->verify->by_stack.data[rank->number]);
 	member_bool(json, "complete", !stack->is_incomplete);
-	struct error *error = frames_write(json, watch, names, stack);
+	struct error *error =
+		member_frames(json, names, watch_is_kernel(watch) ? NULL : watch_modules_get(watch),
+			stack->frames, stack->frame_count);
 	json_object_end(json);
 	return error;
 }
@@ -220,11 +143,4 @@ struct error *watch_json_add(struct json *json, const struct watch *watch,
 	json_array_end(json);
 	json_object_end(json);
 	return error ? error : watch_before_note(before, watch, shown);
-}
-
-bool watch_json_end(struct json *json)
-{
-	json_array_end(json);
-	json_object_end(json);
-	return json_finish(json);
 }

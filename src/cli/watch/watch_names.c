@@ -53,23 +53,17 @@ static void kernel_frame_find(
 		(void)kernel_symbols_find(names->kernel, return_address, &ret->kernel);
 }
 
-struct error *watch_names_frame(struct watch_names *names, const struct watch *watch,
+struct error *watch_names_find(struct watch_names *names, const struct watch_modules *modules,
 	uint64_t return_address, struct watch_frame *ret)
 {
-	if (watch_is_kernel(watch)) {
+	if (!modules) {
 		kernel_frame_find(names, return_address, ret);
 		return NULL;
 	}
-	return watch_names_find(names, watch_modules_get(watch),
-		watch_module_of(watch, return_address - 1), return_address, ret);
-}
-
-struct error *watch_names_find(struct watch_names *names, const struct watch_modules *modules,
-	size_t module, uint64_t return_address, struct watch_frame *ret)
-{
 	/* The call, not what comes after it: another line, or another function. */
 	uint64_t address = return_address - 1;
-	*ret = (struct watch_frame){.module = module, .address = address};
+	*ret = (struct watch_frame){
+		.module = watch_modules_find(modules, address), .address = address};
 	if (ret->module == SIZE_MAX)
 		return NULL;
 	struct error *error = modules_add(names, modules);

@@ -35,12 +35,9 @@ void watch_names_close(struct watch_names *names);
 /* Reads the names of the kernel anew: modules come and go. */
 struct error *watch_names_read_kernel(struct watch_names *names) must_check_;
 
-/* Finds what a return address is in. Valid until the next call. */
-struct error *watch_names_frame(struct watch_names *names, const struct watch *watch,
-	uint64_t return_address, struct watch_frame *ret) must_check_;
-
-/* The same in modules of others, of which the address is in one: `module`, or SIZE_MAX. */
+/* Finds what a return address is in: one of `modules`, or, if that is NULL, the kernel. Valid until
+ * the next call. */
 struct error *watch_names_find(struct watch_names *names, const struct watch_modules *modules,
-	size_t module, uint64_t return_address, struct watch_frame *ret) must_check_;
+	uint64_t return_address, struct watch_frame *ret) must_check_;
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/path.h"
 #include "base/util.h"
+#include "cli/watch/watch_lines.h"
 
 static double outstanding_bytes(const struct watch_stack *stack, const struct watch_shown *shown)
 {
@@ -72,70 +72,7 @@ struct error *watch_before_note(
 	return NULL;
 }
 
-static void place_add(
-	struct text *text, const struct watch_modules *modules, const struct watch_frame *frame)
-{
-	if (frame->module == SIZE_MAX)
-		return;
-	text_add(text, " [");
-	text_add_shown(text, path_last_part(modules->data[frame->module].path), SIZE_MAX);
-	text_add(text, "]");
-}
-
-/* As memleak has them: "kmem_cache_alloc+0x1c [kernel]". */
-static void kernel_frame_add(struct text *text, const struct watch_frame *frame)
-{
-	if (!frame->kernel.name) {
-		text_printf(text, "\t\t0x%016" PRIx64 " [unknown]\n", frame->address);
-		return;
-	}
-	text_add(text, "\t\t");
-	text_add_shown(text, frame->kernel.name, SIZE_MAX);
-	text_printf(text, "+0x%" PRIx64 " [", frame->kernel.offset);
-	text_add_shown(text, frame->kernel.module ? frame->kernel.module : "kernel", SIZE_MAX);
-	text_add(text, "]\n");
-}
-
-void watch_frame_add(
-	struct text *text, const struct watch_modules *modules, const struct watch_frame *frame)
-{
-	if (frame->is_kernel) {
-		kernel_frame_add(text, frame);
-		return;
-	}
-	if (!frame->count || !frame->symbols[0].function) {
-		text_printf(text, "\t\t0x%016" PRIx64, frame->address);
-		place_add(text, modules, frame);
-		text_add(text, "\n");
-		return;
-	}
-	for (size_t i = 0; i < frame->count; i++) {
-		const struct symbol *symbol = &frame->symbols[i];
-		text_add(text, "\t\t");
-		text_add_shown(text, symbol->function ? symbol->function : "?", SIZE_MAX);
-		if (symbol->file) {
-			text_add(text, " ");
-			text_add_shown(text, path_last_part(symbol->file), SIZE_MAX);
-			if (symbol->line)
-				text_printf(text, ":%u", symbol->line);
-		}
-		text_add(text, symbol->inlined ? " (inlined)" : "");
-		place_add(text, modules, frame);
-		text_add(text, "\n");
-	}
-}
-
-static struct error *frame_add(struct text *text, const struct watch *watch,
-	struct watch_names *names, uint64_t return_address)
-{
-	struct watch_frame frame;
-	struct error *error = watch_names_frame(names, watch, return_address, &frame);
-	if (!error)
-		watch_frame_add(text, watch_modules_get(watch), &frame);
-	return error;
-}
-
-static void growth_add(struct text *text, double bytes, const char *since)
+static void difference_add(struct text *text, double bytes, const char *since)
 {
 	if (llround(bytes))
 		text_printf(text, ", %+lld bytes since %s", llround(bytes), since);
@@ -195,10 +132,10 @@ static struct error *rank_add(struct text *text, const struct watch *watch,
 	if (is_estimate && !shown->combined)
 		text_printf(text, " (%" PRIu64 " samples)", stack->live_samples);
 	if (before->looks > 0)
-		growth_add(text, rank->bytes - watch_before_bytes(&before->last, rank->number),
+		difference_add(text, rank->bytes - watch_before_bytes(&before->last, rank->number),
 			"the last");
 	if (before->looks > 1)
-		growth_add(text, rank->bytes - watch_before_bytes(&before->first, rank->number),
+		difference_add(text, rank->bytes - watch_before_bytes(&before->first, rank->number),
 			"the start");
 	text_add(text, "\n");
 	if (shown->verify && !shown->verify->problem) {
@@ -206,16 +143,12 @@ static struct error *rank_add(struct text *text, const struct watch *watch,
 		verdict_add(text, &shown->verify->by_stack.data[rank->number], is_estimate);
 		text_add(text, "\n");
 	}
-	for (unsigned i = 0; i < stack->frame_count; i++) {
-		struct error *error = frame_add(text, watch, names, stack->frames[i]);
-		if (error)
-			return error;
-	}
-	if (!stack->function)
-		text_add(text, "\t\t(stacks that found no room in the table)\n");
-	else if (stack->is_incomplete)
-		text_add(text, "\t\t(callers beyond this are not known)\n");
-	return NULL;
+	struct error *error = watch_frames_add(text, names,
+		watch_is_kernel(watch) ? NULL : watch_modules_get(watch), stack->frames,
+		stack->frame_count);
+	if (!error)
+		watch_outermost_add(text, !stack->function, stack->is_incomplete);
+	return error;
 }
 
 static void blocks_add(struct text *text, const struct watch *watch)
@@ -226,15 +159,6 @@ static void blocks_add(struct text *text, const struct watch *watch)
 			lives->data[i].address, lives->data[i].size);
 }
 
-static void loss_add(struct text *text, uint64_t count, const char *what)
-{
-	if (!count)
-		return;
-	text_add(text, "\t[");
-	text_add_count(text, count);
-	text_printf(text, " %s]\n", what);
-}
-
 /* Of the kernel's own allocations. */
 static void skipped_add(struct text *text, const struct watch *watch)
 {
@@ -242,7 +166,7 @@ static void skipped_add(struct text *text, const struct watch *watch)
 	if (!watch_is_kernel(watch))
 		return;
 	if (losses->skipped_is_known)
-		loss_add(text, losses->skipped,
+		watch_loss_add(text, losses->skipped,
 			"allocations and frees are missing: they came in interrupts of eBPF "
 			"programs; what was freed so counts as outstanding");
 	else
@@ -250,38 +174,32 @@ static void skipped_add(struct text *text, const struct watch *watch)
 			       "missing, and this kernel does not count them (Linux 6.7 does)]\n");
 }
 
-void watch_losses_add(struct text *text, const struct watch *watch)
+static void losses_add(struct text *text, const struct watch *watch)
 {
 	const struct watch_losses *losses = watch_losses_get(watch);
 	skipped_add(text, watch);
-	loss_add(text, losses->blocks,
+	watch_loss_add(text, losses->blocks,
 		watch_is_kernel(watch)
 			? "allocations are missing: the table of blocks is full (follow one of N "
 			  "with -s N, or leave out small ones with -z)"
 			: "allocations are missing: the table of blocks is full (sample, or leave "
 			  "out small ones with -z)");
-	loss_add(text, losses->stacks, "allocations have no stack: the table of stacks is full");
-	loss_add(text, losses->threads, "calls are missing: the table of threads is full");
-	loss_add(text, losses->events,
+	watch_loss_add(
+		text, losses->stacks, "allocations have no stack: the table of stacks is full");
+	watch_loss_add(text, losses->threads, "calls are missing: the table of threads is full");
+	watch_loss_add(text, losses->events,
 		"events of mappings or of -t are missing: they came faster than they were read");
-	loss_add(text, losses->throwing,
+	watch_loss_add(text, losses->throwing,
 		"calls of operator new were not followed, their blocks are missing: a probe would "
 		"end the process if they throw");
-	loss_add(text, losses->replaced,
+	watch_loss_add(text, losses->replaced,
 		"blocks were freed without notice: their addresses were given out again");
-	loss_add(text, losses->rows_missing,
+	watch_loss_add(text, losses->rows_missing,
 		"rows of unwind tables found no room: stacks through the last modules end there");
-	loss_add(text, losses->programs,
+	watch_loss_add(text, losses->programs,
 		"other programs were executed: what the ones before had is left out, and the "
 		"first allocations of the last one may be missing");
-	if (losses->incomplete) {
-		text_printf(text, "\t[%.3g %% of the stacks are incomplete: ",
-			100.0 * (double)losses->incomplete / (double)losses->samples);
-		text_add_count(text, losses->incomplete);
-		text_add(text, " of ");
-		text_add_count(text, losses->samples);
-		text_add(text, "]\n");
-	}
+	watch_incomplete_add(text, losses->incomplete, losses->samples);
 }
 
 struct error *watch_text_add(struct text *text, const struct watch *watch,
@@ -299,6 +217,6 @@ struct error *watch_text_add(struct text *text, const struct watch *watch,
 	for (size_t i = 0; i < min(ranks.len, (size_t)shown->top) && !error; i++)
 		error = rank_add(text, watch, names, shown, before, &ranks.data[i]);
 	verify_add(text, shown);
-	watch_losses_add(text, watch);
+	losses_add(text, watch);
 	return error ? error : watch_before_note(before, watch, shown);
 }

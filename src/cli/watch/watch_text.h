@@ -48,11 +48,4 @@ struct error *watch_before_note(struct watch_before *before, const struct watch 
 /* Bytes of a stack at the first or last look; 0 if it was not there. */
 double watch_before_bytes(const struct stack_bytes *bytes, size_t number);
 
-/* Adds the lines of a frame: one for each function, if some are inlined. */
-void watch_frame_add(
-	struct text *text, const struct watch_modules *modules, const struct watch_frame *frame);
-
-/* Adds the lines of what was lost, if anything was. */
-void watch_losses_add(struct text *text, const struct watch *watch);
-
 #endif
