@@ -231,7 +231,7 @@ static struct error *open_process(struct heap_session *s)
 	s->has_snapshot = !no_copy;
 	if (s->has_snapshot)
 		guard_set_snapshot(&s->guard, s->pid, &s->snapshot);
-	if (no_copy)
+	if (no_copy && !process_is_ending(s->pid)) /* the next error says it */
 		query_note(s->context, "%s; it stays stopped until its heap is read",
 			no_copy->message);
 	error_destroy(no_copy);
