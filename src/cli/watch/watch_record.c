@@ -1,40 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/watch/watch_record.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "cli/setup/recording_end.h"
 #include "cli/terminal/message.h"
-
-#define NS_PER_SECOND 1000000000ull
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
-/* Signals that ask to end: one that comes early is not lost. */
-static struct error *signals_open(int *ret)
-{
-	sigset_t signals;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	*ret = signalfd(-1, &signals, SFD_CLOEXEC);
-	return *ret < 0 ? error_errno(ERROR_ENVIRONMENT, errno, "can't wait for signals") : NULL;
-}
+#include "cli/watch/watch_intervals.h"
+#include "process/clock.h"
 
 static void start_say(const struct watch_record *record, struct watch_recording *recording)
 {
@@ -58,24 +33,15 @@ static void start_say(const struct watch_record *record, struct watch_recording 
 		message("^C ends the recording; the process goes on");
 }
 
-/* Returns whether a signal asks to end. */
-static bool calls_await(const struct watch *watch, int signals, uint64_t wait_ns)
-{
-	const struct timespec wait = {
-		(time_t)(wait_ns / NS_PER_SECOND), (long)(wait_ns % NS_PER_SECOND)};
-	struct pollfd waited[] = {
-		{.fd = signals, .events = POLLIN}, {.fd = watch_fd(watch), .events = POLLIN}};
-	return ppoll(waited, ARRAY_SIZE(waited), &wait, NULL) > 0 && waited[0].revents;
-}
-
 static struct error *calls_record(
 	const struct watch_record *record, struct watch_recording *recording, int signals)
 {
+	const struct watch *watch = watch_recording_watch(recording);
 	bool has_ended = false, is_asked = false;
-	uint64_t wait_ns, began = now_ns();
+	uint64_t wait_ns, began = clock_now_ns();
 	while (!has_ended && !is_asked) {
 		struct error *error = watch_recording_step(recording, &wait_ns, &has_ended);
-		uint64_t passed = now_ns() - began;
+		uint64_t passed = clock_now_ns() - began;
 		if (error)
 			return error;
 		if (record->for_ns && passed >= record->for_ns)
@@ -83,7 +49,7 @@ static struct error *calls_record(
 		if (record->for_ns)
 			wait_ns = min(wait_ns, record->for_ns - passed);
 		if (!has_ended)
-			is_asked = calls_await(watch_recording_watch(recording), signals, wait_ns);
+			is_asked = watch_await(watch_fd(watch), signals, wait_ns);
 	}
 	return NULL;
 }
@@ -115,7 +81,7 @@ int watch_record_run(const struct watch_record *record, struct error **ret_refus
 	_cleanup_close_ int signals = -1;
 	bool is_ours = record->recording.from_start;
 	signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error like others */
-	struct error *error = signals_open(&signals);
+	struct error *error = watch_signals_open(true, &signals);
 	if (!error)
 		error = watch_recording_open(&record->recording, &recording);
 	if (!error)
