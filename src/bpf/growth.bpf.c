@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The kernel's side of `heapwise watch --growth`: programs that run when a page fault of the
- *process has been handled, and when one of its system calls that change mappings returns.
+ * process has been handled, and when one of its system calls that change mappings returns.
  *
  *	page fault  ──▶ growth_fault()  walks the stack, notes it as the last that touched the page
  *	mmap, …     ──▶ growth_exit()   walks the stack, adds the bytes to the site
@@ -60,7 +60,7 @@ static __always_inline int fault_note(struct registers *regs, __u64 address, __u
 	if (!settings || !thread)
 		return 0;
 	__u64 key = stack_walk(regs, thread, kind);
-	struct watch_site *site = site_get(&key, thread);
+	struct watch_site *site = site_get(&key, &thread->site);
 	struct watch_block block = {PAGE_MASK + 1, key, bpf_ktime_get_ns()};
 	if (bpf_map_update_elem(&blocks, &page, &block, BPF_ANY))
 		count_one(WATCH_COUNT_BLOCKS_FULL);
@@ -91,7 +91,8 @@ int growth_fault(struct fault *fault)
 	return fault_note(&regs, fault->address, GROWTH_TOUCH);
 }
 
-/* Of kernels without BTF, which do not tell the program's registers: a stack of none. */
+/* For kernels without BTF, in which the program's registers can't be found in a system call: such
+ * a touch has no stack. */
 SEC("perf_event")
 int growth_fault_plain(struct fault *fault)
 {
@@ -130,7 +131,7 @@ static __always_inline void break_change(struct change *change, __u64 to)
 	change_set(change, pages_round(from ? from : to), pages_round(to));
 }
 
-/* Another program has another one. */
+/* The program that is executed has a break of its own. */
 static __always_inline void break_forget(void)
 {
 	__u32 zero = 0;
@@ -200,7 +201,7 @@ int growth_exit(struct bpf_raw_tracepoint_args *arguments)
 	if (!thread)
 		return 0;
 	__u64 key = stack_walk(&regs, thread, change.kind);
-	struct watch_site *site = site_get(&key, thread);
+	struct watch_site *site = site_get(&key, &thread->site);
 	if (!site)
 		return 0;
 	__sync_fetch_and_add(change.more ? &site->allocs : &site->frees, 1);

@@ -9,37 +9,13 @@
  * one runs already, and counts what it left out (recursion_misses of the program): so the scratch
  * memory of a processor has one user.
  */
-#include <linux/bpf.h>
-
-#include <bpf/bpf_helpers.h>
-
-#include "bpf/watch_maps.h"
+#define WATCH_TABLE_FLAGS 0
+#include "bpf/watch_tables.h"
 
 #define PAGE_BYTES 4096ull
 /* A tracepoint's record is at most a page. */
 #define RECORD_MASK 0xfffull
 #define ORDERS 32
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct watch_config);
-} config SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, struct watch_block);
-} blocks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, struct watch_site);
-} sites SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -48,27 +24,7 @@ struct {
 	__type(value, struct watch_site);
 } scratch SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WATCH_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
-
-static __always_inline void count_one(__u32 which)
-{
-	__u64 *value = bpf_map_lookup_elem(&counts, &which);
-	if (value)
-		__sync_fetch_and_add(value, 1);
-}
-
-static __always_inline __u64 hash_mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 32;
-}
-
-/* Each allocation stands for so many. */
+/* How many allocations one that is followed stands for. */
 static __always_inline __u64 config_weight(const struct watch_config *settings)
 {
 	return settings->sampling == WATCH_EVERY ? settings->every : 1;
@@ -99,7 +55,7 @@ static __always_inline int block_free(const struct watch_config *settings, __u64
 	return 1;
 }
 
-/* The stack of the kernel into the scratch memory; returns the key of its site. */
+/* Reads the kernel's stack into `site`, in the scratch memory. Returns the key of the site. */
 static __always_inline __u64 stack_take(void *context, struct watch_site *site, __u32 function)
 {
 	__u64 hash = hash_mix(0, function + 1);
@@ -114,22 +70,6 @@ static __always_inline __u64 stack_take(void *context, struct watch_site *site, 
 		hash = hash_mix(hash, site->pcs[i]);
 	}
 	return hash | 1; /* 0 is the site of those without room */
-}
-
-/* Returns the site of that key, which is made if there is none, and changes *key if there is no
- * room for it. */
-static __always_inline struct watch_site *site_get(__u64 *key, const struct watch_site *made)
-{
-	struct watch_site *site = bpf_map_lookup_elem(&sites, key);
-	if (site)
-		return site;
-	bpf_map_update_elem(&sites, key, made, BPF_NOEXIST);
-	site = bpf_map_lookup_elem(&sites, key);
-	if (site)
-		return site;
-	count_one(WATCH_COUNT_SITES_FULL);
-	*key = 0;
-	return bpf_map_lookup_elem(&sites, key);
 }
 
 static __always_inline void block_add(
@@ -169,9 +109,8 @@ static __always_inline int event_has_block(__u32 kind, __u64 address)
 /* A block whose address is given out again was freed by a way that has no tracepoint. */
 static __always_inline void alloc_note(void *context, __u64 cookie, __u64 key, __u32 kind)
 {
-	__u32 zero = 0;
 	__u64 size = field_read(context, KMEM_COOKIE_SIZE(cookie));
-	const struct watch_config *settings = bpf_map_lookup_elem(&config, &zero);
+	const struct watch_config *settings = config_get();
 	if (!settings)
 		return;
 	if (kind == KMEM_PAGES)
@@ -188,8 +127,7 @@ static __always_inline void alloc_note(void *context, __u64 cookie, __u64 key, _
 
 static __always_inline void free_note(__u64 key)
 {
-	__u32 zero = 0;
-	const struct watch_config *settings = bpf_map_lookup_elem(&config, &zero);
+	const struct watch_config *settings = config_get();
 	if (settings && !block_free(settings, key))
 		count_one(WATCH_COUNT_UNKNOWN);
 }

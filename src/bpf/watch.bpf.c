@@ -130,7 +130,7 @@ static __always_inline int block_enter(struct registers *regs, struct watch_conf
 	struct watch_thread *thread, __u64 address, __u64 old_address)
 {
 	__u64 key = stack_walk(regs, thread, (__u32)(thread->cookie >> 8));
-	struct watch_site *site = site_get(&key, thread);
+	struct watch_site *site = site_get(&key, &thread->site);
 	struct watch_block block = {thread->size, key, bpf_ktime_get_ns()}, before;
 	__u64 weight = block_weight(settings, block.size);
 	long result = bpf_map_update_elem(&blocks, &address, &block, BPF_NOEXIST);
@@ -336,7 +336,7 @@ static __always_inline void return_mapping(
 	if (address > -4096ull)
 		return;
 	__u64 key = stack_walk(regs, thread, (__u32)(thread->cookie >> 8));
-	(void)site_get(&key, thread);
+	(void)site_get(&key, &thread->site);
 	if (shape == WATCH_MAP)
 		event_emit(WATCH_EVENT_MAP, address, thread->size, key, 0, 0);
 	else
@@ -371,7 +371,7 @@ static __always_inline void outcome_emit(struct registers *regs, struct watch_th
 	int has_failed = !address && (thread->size || shape == WATCH_RESIZE_STRICT);
 	if (thread->is_wanted && has_failed) {
 		__u64 key = stack_walk(regs, thread, (__u32)(thread->cookie >> 8));
-		(void)site_get(&key, thread);
+		(void)site_get(&key, &thread->site);
 		event_emit(EVENT_OF(WATCH_EVENT_FAILED, thread->cookie), 0, thread->size, key,
 			old_address, 0);
 	} else if (old_address) {

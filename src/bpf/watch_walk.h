@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the programs of `watch` in the kernel share: maps that both have, and the walk of a user
- * stack by the rows that the command made of .eh_frame (watch_maps.h). Each program that includes
- * this has maps of its own.
+ * What the programs that watch a process share: threads, events, and the walk of a user stack by
+ * the rows that the command made of .eh_frame (watch_maps.h). Each program that includes this has
+ * maps of its own.
  */
 #ifndef BPF_WATCH_WALK_H
 #define BPF_WATCH_WALK_H
 
-#include <linux/bpf.h>
-
-#include <bpf/bpf_helpers.h>
-
-#include "bpf/watch_maps.h"
+#define WATCH_TABLE_FLAGS BPF_F_NO_PREALLOC
+#include "bpf/watch_tables.h"
 
 /* struct pt_regs as the kernel hands it to programs (arch/x86/include/asm/ptrace.h). */
 struct registers {
 	__u64 r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi, orig_rax,
 		rip, cs, flags, rsp, ss;
 };
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct watch_config);
-} config SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -54,22 +44,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u64);
-	__type(value, struct watch_block);
-} blocks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u64);
-	__type(value, struct watch_site);
-} sites SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, struct watch_thread);
 } threads SEC(".maps");
@@ -83,29 +57,9 @@ struct {
 } blank SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WATCH_COUNTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
 } events SEC(".maps");
-
-static __always_inline void count_one(__u32 which)
-{
-	__u64 *value = bpf_map_lookup_elem(&counts, &which);
-	if (value)
-		__sync_fetch_and_add(value, 1);
-}
-
-static __always_inline struct watch_config *config_get(void)
-{
-	__u32 zero = 0;
-	return bpf_map_lookup_elem(&config, &zero);
-}
 
 /* Of a kind of event, and of a function: what event_emit() takes. */
 #define EVENT_OF(kind, cookie) ((__u32)(kind) | (__u32)((cookie) >> 8) << 16)
@@ -165,14 +119,6 @@ struct walk {
 	__u32 flags, frames;
 	struct watch_site *site;
 };
-
-/* 64 bits of a 128-bit product would be better; this is three instructions. */
-static __always_inline __u64 hash_mix(__u64 hash, __u64 word)
-{
-	hash ^= word;
-	hash *= 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
-}
 
 /* Whether a row is in force and what pc has. */
 static __always_inline struct watch_row *row_check(__u32 first, __u32 count, __u32 at, __u64 pc)
@@ -351,22 +297,6 @@ static __always_inline __u64 stack_walk(
 	thread->site.flags = walk.flags;
 	thread->site.frames = walk.frames;
 	return hash_mix(walk.hash, walk.flags) | 1; /* 0 is the site of those without room */
-}
-
-/* Returns the site of that key, which is made if there is none, and changes *key if there is no
- * room for it. */
-static __always_inline struct watch_site *site_get(__u64 *key, struct watch_thread *thread)
-{
-	struct watch_site *site = bpf_map_lookup_elem(&sites, key);
-	if (site)
-		return site;
-	bpf_map_update_elem(&sites, key, &thread->site, BPF_NOEXIST);
-	site = bpf_map_lookup_elem(&sites, key);
-	if (site)
-		return site;
-	count_one(WATCH_COUNT_SITES_FULL);
-	*key = 0;
-	return bpf_map_lookup_elem(&sites, key);
 }
 
 #endif
