@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* So many mappings, each with a page in memory; says its PID, and ends when its input does. */
+/* Makes COUNT mappings of one page, of which every other one is in memory; the rest have no rights.
+ * Prints its PID, and ends when its input does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
