@@ -5,7 +5,6 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
-#include "cli/watch/watch_members.h"
 
 /* Estimates are whole numbers, too. */
 static void member_count(struct json *json, const char *key, double value)

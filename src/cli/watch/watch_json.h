@@ -4,6 +4,7 @@
 #define CLI_WATCH_JSON_H
 
 #include "base/json.h"
+#include "cli/watch/watch_members.h"
 #include "cli/watch/watch_text.h"
 
 /* Writes the beginning of the document; watch_json_end() ends it. */
