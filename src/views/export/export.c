@@ -236,8 +236,8 @@ static void describe_evidence(const struct export_format *format, const struct e
 enum packing export_packing(const struct export_format *format, const char *name)
 {
 	bool is_named = name && strcmp(name, "-") != 0;
-	enum packing said = is_named ? packing_by_name(name) : PACKING_NONE;
-	return said || (is_named && format->by_name) ? said : format->packing;
+	enum packing by_name = is_named ? packing_by_name(name) : PACKING_NONE;
+	return by_name || (is_named && format->by_name) ? by_name : format->packing;
 }
 
 struct error *export_write(const struct export_format *format, enum packing packing,
