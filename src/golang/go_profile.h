@@ -35,6 +35,7 @@ struct go_about {
 	bool is_stripped;    /* the runtime's variables were found by its code, not by symbols */
 	uint64_t rate;       /* bytes a sample, as it is now; 0: it does not sample */
 	uint64_t samples;    /* taken until now */
+	bool is_there;       /* false: it has ended, or executes another program */
 };
 
 /* Sums of all stacks: estimates, except at a rate of 1. */
@@ -51,7 +52,7 @@ struct go_sums {
 enum go_rate_end {
 	GO_RATE_UNCHANGED, /* it was never changed */
 	GO_RATE_RESTORED,
-	GO_RATE_OTHER, /* the program has set another one, which stays */
+	GO_RATE_OTHER, /* somebody else has set another one, which stays */
 	GO_RATE_GONE,  /* the process has ended, or executes another program */
 };
 
@@ -81,7 +82,7 @@ struct error *go_profile_begin(struct go_profile *profile, uint64_t rate) must_c
  * has ended or executes another program. */
 struct error *go_profile_look(struct go_profile *profile) must_check_;
 
-/* Puts back the rate. */
+/* Puts back the rate, if it was changed. */
 enum go_rate_end go_profile_end(struct go_profile *profile);
 
 /* Sums up the figures that were read last. */

@@ -68,6 +68,15 @@ bool attach_go_is_usual(pid_t pid)
 	return go_process_recognise(pid, &has_c) && !has_c;
 }
 
+void attach_go_hint(pid_t pid)
+{
+	bool has_c;
+	if (go_process_recognise(pid, &has_c) && has_c)
+		message("its program is one in Go: what C allocates in it is recorded; for Go's "
+			"heap: heapwise attach --route=go %d",
+			(int)pid);
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -143,9 +152,8 @@ static void start_say(const struct go_watch *watch, const struct go_about *befor
 			" (MemProfileRate was 0, is %" PRIu64 "); live is what came since", rate);
 	message("%s", text.failed ? "?" : text.data);
 	if (!before->rate && before->samples)
-		message("it has %" PRIu64
-			" samples from earlier, at a rate that is not known: they are taken for "
-			"ones at this rate",
+		message("its samples from earlier (%" PRIu64
+			") were taken at a rate that is not known: they count as ones at this rate",
 			before->samples);
 	if (!request->for_ns)
 		message("^C writes the profile%s; the process goes on",
@@ -231,8 +239,7 @@ static struct error *figures_settle(struct go_watch *watch, struct error *error)
 		return error;
 	/* Its memory goes before its end is told. */
 	bool is_over = watch->has_ended || end_await(watch, pause_ns);
-	struct go_about about = go_profile_about(watch->profile);
-	if (!is_over && about.rate)
+	if (!is_over && go_profile_about(watch->profile).is_there)
 		return error;
 	error_destroy(error);
 	watch->has_ended = true;
@@ -274,8 +281,8 @@ static void rate_say(const struct go_watch *watch, enum go_rate_end end, uint64_
 	if (end == GO_RATE_RESTORED && !watch->request->quiet)
 		message("MemProfileRate of process %d is %" PRIu64 " again", pid, before);
 	if (end == GO_RATE_OTHER)
-		message("process %d has set MemProfileRate itself meanwhile: it stays so, and the "
-			"estimates may be wrong",
+		message("MemProfileRate of process %d was changed meanwhile, by the program or "
+			"another command: it stays so, and the estimates may be wrong",
 			pid);
 }
 

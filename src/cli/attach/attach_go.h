@@ -29,6 +29,9 @@ bool attach_go_state_parse(const char *word, enum go_state *ret);
 /* Returns whether auto takes this route: Go without C, which has no allocator to attach to. */
 bool attach_go_is_usual(pid_t pid);
 
+/* Says, of a program in Go with C whose mallocs are recorded, how its Go heap is read. */
+void attach_go_hint(pid_t pid);
+
 /* Each returns the exit status. */
 int attach_go_run(const struct attach_go_request *request);
 int attach_go_outlook(const struct attach_go_request *request); /* for --dry-run */

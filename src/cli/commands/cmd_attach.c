@@ -496,6 +496,8 @@ static int run_route(struct attach_request *request, const struct options *optio
 	default:
 		break;
 	}
+	if (!request->quiet)
+		attach_go_hint(route.attach->pid);
 	return request->dry_run ? show_outlook(request) : run_auto(request);
 }
 

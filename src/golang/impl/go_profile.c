@@ -113,11 +113,13 @@ static uint64_t profile_rate_now(const struct go_profile *profile)
 
 struct go_about go_profile_about(const struct go_profile *profile)
 {
+	uint64_t rate;
 	return (struct go_about){.program = profile->program.path,
 		.version = profile->program.version,
 		.is_stripped = profile->program.is_stripped,
 		.rate = profile_rate_now(profile),
-		.samples = go_profile_sums(profile).samples};
+		.samples = go_profile_sums(profile).samples,
+		.is_there = go_program_word(&profile->program, profile->program.rate_at, &rate)};
 }
 
 struct error *go_profile_begin(struct go_profile *profile, uint64_t rate)
@@ -150,7 +152,12 @@ struct error *go_profile_look(struct go_profile *profile)
 
 enum go_rate_end go_profile_end(struct go_profile *profile)
 {
-	return go_rate_put_back(&profile->changed);
+	uint64_t now;
+	enum go_rate_end end = go_rate_put_back(&profile->changed);
+	bool is_other = end == GO_RATE_UNCHANGED &&
+			go_program_word(&profile->program, profile->program.rate_at, &now) &&
+			now != profile->rate;
+	return is_other ? GO_RATE_OTHER : end;
 }
 
 static void sums_add(

@@ -275,8 +275,18 @@ def other_rate(folder):
     with program("go_sampled") as target, sampled(target, folder / "x.pb.gz") as command:
         hw.need(target.tell("set", 1000) == 1000, "not set")
         said = finish(command)
-        hw.need("has set MemProfileRate itself" in said, said)
+        hw.need("was changed meanwhile" in said, said)
         hw.need(target.tell("leak", 1) == 1000, "its rate was changed")
+
+
+@TESTS.test
+def both(folder):
+    """Of two commands the second one says that the first one has put the rate back"""
+    with program("go_sampled") as target, sampled(target, folder / "1") as first, sampled(target, folder / "2") as second:
+        hw.need("samples already" in second.said, second.said)
+        finish(first)
+        hw.need(target.tell("leak", 1) == 0, "the rate was not put back")
+        hw.need("was changed meanwhile" in finish(second), "it is not said")
 
 
 @TESTS.test
@@ -324,8 +334,8 @@ def dry(_):
 def with_c(folder):
     """A program with C (cgo): its mallocs are attached, or its Go objects by the route; run records its mallocs"""
     with program("go_with_c") as target:
-        said = hw.ask("attach", "--dry-run", str(target.pid))
-        hw.need("route          inject" in said, said)
+        said = hw.heapwise("attach", "--dry-run", str(target.pid))
+        hw.need("route          inject" in said.text and "heapwise attach --route=go" in said.errors, f"{said}")
         file = folder / "go.pb.gz"
         with sampled(target, file, "--route=go", "--memprofilerate=1") as command:
             target.tell("go")
