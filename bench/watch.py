@@ -2,7 +2,6 @@
 """What a pair of malloc and free costs under `heapwise watch`, and beside it under memleak; a server's throughput."""
 
 import contextlib
-import os
 import select
 import shutil
 import signal
@@ -10,8 +9,7 @@ import subprocess
 import time
 from statistics import median
 
-from attach import pair_now, rate, redis
-from figures import say
+from running import attachable, pair_now, print_rows, redis_rows
 
 # Windows of 20,000 pairs, of which the least counts.
 WINDOWS = {"full": 100, "quick": 20}
@@ -58,23 +56,14 @@ def memleak_watch(pid):
     return watched([program, "-p", str(pid), "1000"], "stdout", "Attaching")
 
 
-@contextlib.contextmanager
-def target(bench, depth):
-    windows = WINDOWS["quick" if bench.options.quick else "full"]
-    command = [os.path.join(bench.bin, "attachable"), "0", "0", str(windows), str(depth)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        process.pid_said = int(process.stdout.readline().split()[1])
-        yield process
-        process.stdin.close()
-
-
 def pair_rows(bench, heapwise):
     """In one process for each depth, in turns."""
     memleak_fails = None
     for frames, depth in DEPTHS.items():
         found = {name: [] for name in WAYS}
         others = []
-        with target(bench, depth) as process:
+        windows = WINDOWS["quick" if bench.options.quick else "full"]
+        with attachable(bench, 0, 0, windows, depth) as process:
             for _ in range(bench.options.runs):
                 for name, options in WAYS.items():
                     watcher = contextlib.nullcontext() if options is None else heapwise_watch(heapwise, process.pid_said, options)
@@ -94,37 +83,10 @@ def pair_rows(bench, heapwise):
                "best": min(others) if others else None, "unmeasured": None if others else memleak_fails}
 
 
-def redis_rows(bench, heapwise):
-    ways = {name: options for name, options in WAYS.items() if options is not None}
-    found = {name: [] for name in ways}
-    with redis(bench.scratch) as (process, folder):
-        rate(folder, True)
-        for _ in range(bench.options.runs):
-            for name, options in ways.items():
-                native = rate(folder, bench.options.quick)
-                with heapwise_watch(heapwise, process.pid, options):
-                    found[name].append(rate(folder, bench.options.quick) / native)
-    for name, values in found.items():
-        yield {"what": f"redis, {name}: throughput of native", "unit": "x", "median": median(values), "best": max(values)}
-
-
 def watch(bench, heapwise):
-    rows = [*pair_rows(bench, heapwise)]
-    if shutil.which("redis-server") and shutil.which("redis-benchmark"):
-        rows += redis_rows(bench, heapwise)
-    else:
-        say("skipped: redis-server is not there")
-    return rows
+    ways = {name: options for name, options in WAYS.items() if options is not None}
+    return [*pair_rows(bench, heapwise), *redis_rows(bench, ways, lambda pid, options: heapwise_watch(heapwise, pid, options))]
 
 
 def print_watch(rows):
-    print("watch: a process that is watched from the kernel")
-    print(f"  {'what':<48} {'median':>9} {'best':>9}")
-    for row in rows:
-        if row.get("unmeasured"):
-            print(f"  {row['what']:<48} not measured: {row['unmeasured']}")
-            continue
-        print(f"  {row['what']:<48} {row['median']:9.2f} {row['best']:9.2f} {row['unit']}")
-        if row.get("budget") and row["best"] > row["budget"]:
-            print(f"  over budget: {row['budget']:.2f} {row['unit']}")
-    print(flush=True)
+    print_rows("watch: a process that is watched from the kernel", rows)
