@@ -74,6 +74,7 @@ extern const struct command command_maps;
 extern const struct command command_symbols;
 extern const struct command command_ctl;
 extern const struct command command_dump;
+extern const struct command command_node;
 extern const struct command command_mark;
 extern const struct command command_peek;
 extern const struct command command_prompt;

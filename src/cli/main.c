@@ -36,6 +36,7 @@ const struct command *const commands[] = {
 	&command_core,
 	&command_heap,
 	&command_maps,
+	&command_node,
 	&command_watch,
 	&command_prompt,
 	&command_dump,

@@ -25,6 +25,7 @@
 #include "sources/recording/input.h"
 #include "sources/recording/stream.h"
 #include "sources/v8/heapprofile.h"
+#include "sources/v8/heapsnapshot.h"
 
 static bool core_recognise(const uint8_t *head, size_t len)
 {
@@ -59,6 +60,7 @@ static const struct foreign_source {
 	{"heaptrack", heaptrack_recognise, heaptrack_open, heaptrack_events},
 	{"mtrace", mtrace_recognise, mtrace_open, mtrace_events},
 	{"heapprofile", heapprofile_recognise, heapprofile_open, NULL},
+	{"heapsnapshot", heapsnapshot_recognise, heapsnapshot_open, NULL},
 	{"pprof", pprof_recognise, pprof_open, NULL},
 	{"folded", folded_recognise, folded_open, NULL},
 };

@@ -408,7 +408,10 @@ static void path_add(struct text *text, const char *url)
 		int high = *at == '%' ? hex_digit(at[1]) : -1;
 		int low = high >= 0 ? hex_digit(at[2]) : -1;
 		bool escaped = low >= 0 && (high || low);
-		text_add_char(text, escaped ? (char)(high << 4 | low) : *at);
+		if (escaped)
+			text_add_char(text, (char)(high * 16 + low));
+		else
+			text_add_char(text, *at);
 		at += escaped ? 2 : 0;
 	}
 }

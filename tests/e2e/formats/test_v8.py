@@ -2,7 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files of Node.js, written by the node that is installed: they say what the program knows about itself."""
 
+import json
+import re
+import socket
+import subprocess
 import sys
+import threading
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
@@ -52,6 +58,257 @@ def heapprofile(folder):
     names = {(f["function"], f["file"], f["line"]) for f in frame}
     hw.need(("leakHere", str(script), 3) in names, f"{names}")
     hw.need("leakHere" in summary["verdict"][0] or "Thing" in summary["verdict"][0], f"{summary['verdict']}")
+
+
+KINDS = {"hidden": "(system)", "array": "(array)", "string": "(string)", "code": "(compiled code)",
+         "closure": "Function", "regexp": "RegExp", "synthetic": "(synthetic)"}
+
+
+class Snapshot:
+    """A heap snapshot, read by Python's own JSON, with what holds what as docs/formats.md says it."""
+
+    def __init__(self, file):
+        data = json.loads(file.read_text())
+        meta, nodes, edges, strings = (data["snapshot"]["meta"], data["nodes"], data["edges"], data["strings"])
+        width = len(meta["node_fields"])
+        types, kinds = meta["node_types"][0], meta["edge_types"][0]
+        rows = [nodes[i:i + width] for i in range(0, len(nodes), width)]
+        self.bytes = [row[3] for row in rows]
+        self.names = [strings[row[1]] if types[row[0]] in ("object", "native")
+                      else KINDS.get(types[row[0]], f"({types[row[0]]})") for row in rows]
+        self.held = [[] for _ in rows]
+        at = 0
+        for number, row in enumerate(rows):
+            for kind, name, to in zip(*[iter(edges[at:at + 3 * row[4]])] * 3):
+                table = (re.search(r" pair in WeakMap \(table @(\d+)", strings[name])
+                         if kinds[kind] == "internal" else None)
+                if not (kinds[kind] == "weak" or (kinds[kind] == "shortcut" and number)
+                        or (table and int(table[1]) == row[2])):
+                    self.held[number].append(to // width)
+            at += 3 * row[4]
+
+    def reached(self, without=None):
+        """Objects that are held if `without` is not there."""
+        seen, todo = {0}, [0]
+        while todo:
+            for to in self.held[todo.pop()]:
+                if to != without and to not in seen:
+                    seen.add(to)
+                    todo.append(to)
+        return seen
+
+    def retained(self, name):
+        """What would be gone with one object of that name: by leaving it out."""
+        number = self.names.index(name)
+        return sum(self.bytes[i] for i in self.reached() - self.reached(number))
+
+
+# In calls of their own: what the stack of a function holds would be held twice.
+SNAPSHOTS = """const v8 = require('v8');
+class Session { constructor(i) { this.user = new User(i); this.buffer = new Array(20).fill(i + 0.5); } }
+class User { constructor(i) { this.name = 'user number ' + i; } }
+class Owner { constructor() { this.sessions = []; } }
+class Key { } class Value { constructor() { this.words = 'x'.repeat(9) + Math.random(); } }
+function begin() {
+    globalThis.owner = new Owner();
+    globalThis.weak = new WeakMap();
+    globalThis.key = new Key();
+    weak.set(key, new Value());
+    for (let i = 0; i < 1000; i++) owner.sessions.push(new Session(i));
+}
+function goOn() {
+    owner.sessions.splice(0, 100);
+    for (let i = 0; i < 300; i++) owner.sessions.push(new Session(i));
+}
+setImmediate(() => { begin();
+    setImmediate(() => { v8.writeHeapSnapshot('one.heapsnapshot');
+        setImmediate(() => { goOn();
+            setImmediate(() => { v8.writeHeapSnapshot('two.heapsnapshot'); }); }); }); });
+"""
+
+
+def snapshots(folder):
+    (folder / "app.js").write_text(SNAPSHOTS)
+    ended = hw.run([need_node(), "app.js"], cwd=folder)
+    hw.need(ended.status == 0, f"{ended}")
+    return folder / "one.heapsnapshot", folder / "two.heapsnapshot"
+
+
+def node_json(*arguments):
+    ended = hw.heapwise("node", *arguments, "--json")
+    hw.need(ended.status == 0, f"{ended} {ended.stderr}")
+    return json.loads(ended.stdout)
+
+
+@TESTS.test
+def heapsnapshot(folder):
+    """Constructors have as many objects as the program made, and what they retain is what leaving them out frees"""
+    one, two = snapshots(folder)
+    reference = Snapshot(one)
+    found = node_json(one)
+    rows = {row["constructor"]: row for row in found["constructors"]}
+    counts = {name: rows[name]["objects"] for name in ("Session", "User", "Owner", "Key", "Value")}
+    hw.need(counts == {"Session": 1000, "User": 1000, "Owner": 1, "Key": 1, "Value": 1}, f"{counts}")
+    for name, row in rows.items():
+        objects = [size for size, other in zip(reference.bytes, reference.names) if other == name and size]
+        hw.need((row["objects"], row["bytes"]) == (len(objects), sum(objects)), f"{row}: {len(objects)}")
+    for name in ("Owner", "Key", "Value"):
+        hw.need(rows[name]["retained_bytes"] == reference.retained(name), f"{rows[name]} {reference.retained(name)}")
+    # All sessions hang on one array, which nothing else has.
+    hw.need(rows["Session"]["retained_bytes"] > 1000 * (20 * 8 + 16), f"{rows['Session']}")
+    hw.need(rows["Owner"]["retained_bytes"] > rows["Session"]["retained_bytes"], f"{rows['Owner']}")
+    unheld = set(range(len(reference.bytes))) - reference.reached()
+    hw.need(found["unheld_objects"] == len(unheld), f"{found['unheld_objects']}, there {len(unheld)}")
+    summary = hw.report(one, "--view", "functions")
+    hw.need(summary["totals"]["live_bytes_at_end"] == sum(reference.bytes), f"{summary['totals']}")
+
+
+@TESTS.test
+def why(folder):
+    """--why says by which variables objects are held, and names what is like a constructor that is not there"""
+    one, _ = snapshots(folder)
+    ways = node_json(one, "--why", "User")["ways"]
+    hw.need(len(ways) == 1 and ways[0]["objects"] == 1000, f"{ways}")
+    hw.need(ways[0]["held_by"][:4] == [".user of Session", "[] of Array", ".sessions of Owner", ".owner of global"],
+            f"{ways}")
+    text = hw.heapwise("node", one, "--why", "User").text
+    hw.need(".sessions of Owner" in text and "1,000 objects" in text, text)
+    wrong = hw.heapwise("node", one, "--why", "sess")
+    hw.need(wrong.status == 3 and b"there is 'Session'" in wrong.stderr, f"{wrong} {wrong.stderr}")
+
+
+@TESTS.test
+def compared(folder):
+    """--base says what is new and what was deleted, exactly"""
+    one, two = snapshots(folder)
+    rows = {row["constructor"]: row for row in node_json(two, "--base", one)["constructors"]}
+    for name in ("Session", "User"):
+        row = rows[name]
+        hw.need((row["new_objects"], row["gone_objects"], row["more_objects"]) == (300, 100, 200), f"{row}")
+    hw.need("Owner" not in rows and "Key" not in rows, f"{rows.get('Owner')}")
+    same = hw.heapwise("node", one, "--base", one)
+    hw.need(same.status == 0 and "Nothing differs" in same.text, same.text)
+    diff = hw.heapwise("diff", one, two, "--json")
+    hw.need(diff.status in (0, 1) and b"Session" in diff.stdout, f"{diff} {diff.stderr}")
+
+
+SERVICE = """let n = 0;
+class Order { constructor(i) { this.number = i; this.text = 'order ' + i; } }
+globalThis.orders = [];
+function keepOrders() { for (let i = 0; i < 2000; i++) orders.push(new Order(i)); }
+const server = require('http').createServer((request, response) => { keepOrders(); response.end('' + ++n); });
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+"""
+
+
+class Service:
+    """A service under load, until it is left."""
+
+    def __init__(self, folder, *options):
+        (folder / "service.js").write_text(SERVICE)
+        self.process = subprocess.Popen([need_node(), *options, folder / "service.js"], stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
+        self.port = int(self.process.stdout.readline())
+        self.answers, self.stop = 0, threading.Event()
+        self.error = None
+
+    def load(self):
+        while not self.stop.is_set():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=60) as answer:
+                    self.answers += 1
+                    if int(answer.read()) != self.answers:
+                        self.error = "an answer is missing"
+            except OSError as error:
+                self.error = error
+                return
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.load)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join()
+        self.process.kill()
+        self.process.wait()
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@TESTS.test
+def live(folder):
+    """A service that works is profiled and goes on; its inspector is closed again"""
+    file = folder / "x.heapprofile"
+    port = free_port()
+    with Service(folder, f"--inspect-port={port}") as service:
+        ended = hw.heapwise("node", str(service.process.pid), "--for", "3s", "--interval", "4K", "-o", file)
+        hw.need(ended.status == 0, f"{ended} {ended.stderr}")
+        hw.need(b"stays open" not in ended.stderr, f"{ended.stderr}")
+        hw.need("keepOrders" in ended.text, ended.text)
+        before = service.answers
+        hw.wait_until(lambda: service.answers > before + 2 or service.error, "answers of the service")
+        hw.need(not service.error and service.process.poll() is None, f"{service.error}")
+        with socket.socket() as one:
+            hw.need(one.connect_ex(("127.0.0.1", port)) != 0, "the inspector still listens")
+        snapshot = folder / "x.heapsnapshot"
+        taken = hw.heapwise("node", str(service.process.pid), "--snapshot", "-o", snapshot)
+        hw.need(taken.status == 0 and "Order" in taken.text, f"{taken} {taken.stderr}")
+        hw.need(snapshot.stat().st_mode & 0o77 == 0, "others may read the heap")
+        hw.need(not service.error, f"{service.error}")
+    json.loads(snapshot.read_text())
+    functions = {spot["name"] for spot in hw.report(file, "--view", "functions")["spots"]}
+    hw.need(functions & {"keepOrders", "Order"}, f"{functions}")
+
+
+@TESTS.test
+def wrong(folder):
+    """What is not node gets no signal, and the message says so"""
+    with subprocess.Popen(["/usr/bin/sleep", "600"]) as process:
+        ended = hw.heapwise("node", str(process.pid), "-o", folder / "x")
+        hw.need(ended.status == 3 and b"is not node" in ended.stderr and b"Nothing was sent" in ended.stderr,
+                f"{ended} {ended.stderr}")
+        hw.need(process.poll() is None and not (folder / "x").exists(), "it was ended, or a file is left")
+        process.kill()
+    ended = hw.heapwise("node", "4194300", "-o", folder / "x")
+    hw.need(ended.status == 3 and b"4194300" in ended.stderr, f"{ended} {ended.stderr}")
+    for words in (["1", "--why", "X"], ["file", "--for", "1s"], ["1", "--snapshot", "--for", "1s"], [], ["a", "b"]):
+        ended = hw.heapwise("node", *words)
+        hw.need(ended.status == 2, f"{words}: {ended}")
+    (folder / "x.txt").write_text("hello\n")
+    ended = hw.heapwise("node", folder / "x.txt")
+    hw.need(ended.status == 3 and b"x.txt" in ended.stderr, f"{ended} {ended.stderr}")
+
+
+@TESTS.test
+def taken(folder):
+    """A port that another process has is told, before anything is sent"""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with Service(folder, f"--inspect-port={port}") as service:
+            ended = hw.heapwise("node", str(service.process.pid), "--for", "1s", "-o", folder / "x")
+            hw.need(ended.status == 4 and b"another process has" in ended.stderr, f"{ended} {ended.stderr}")
+            hw.need(not service.error, f"{service.error}")
+
+
+@TESTS.test
+def buffers(folder):
+    """Memory of Buffers, which is outside of V8's heap, is in a recording of node"""
+    (folder / "buffers.js").write_text("globalThis.kept = []; for (let i = 0; i < 40; i++) "
+                                       "kept.push(Buffer.alloc(1000003, 7)); process.reallyExit(0);\n")
+    recording = folder / "x.hpw"
+    ended = hw.record([need_node(), folder / "buffers.js"], recording)
+    hw.need(ended.status == 0, f"{ended} {ended.stderr}")
+    sizes = hw.report(recording, "--view", "sizes")
+    hw.need("1000003" in json.dumps(sizes) or hw.report(recording)["totals"]["live_bytes_at_end"] > 40000000,
+            f"{hw.report(recording)['totals']}")
 
 
 TESTS.main(width=2)
