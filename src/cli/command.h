@@ -68,6 +68,7 @@ extern const struct command command_heap;
 extern const struct command command_help;
 extern const struct command command_html;
 extern const struct command command_http_answer;
+extern const struct command command_java;
 extern const struct command command_leaks;
 extern const struct command command_list;
 extern const struct command command_maps;

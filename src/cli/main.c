@@ -38,6 +38,7 @@ const struct command *const commands[] = {
 	&command_maps,
 	&command_node,
 	&command_watch,
+	&command_java,
 	&command_prompt,
 	&command_dump,
 	&command_http_answer,

@@ -69,7 +69,7 @@ def contents(_):
     listed = {}
     for path in BUILT.glob("*.deb"):
         listed[path.name.split("_")[0]] = hw.run(["dpkg-deb", "-c", path]).text
-    for name in ("usr/bin/heapwise", "heapwise/libheapwise-rt.so", "heapwise/libheapwise-lsan.so", "heapwise/libheapwise-mtrace.so", "heapwise/libheapwise-jemalloc.so", "heapwise/libheapwise-gperftools.so", "heapwise/libheapwise-guard.so",
+    for name in ("usr/bin/heapwise", "heapwise/libheapwise-rt.so", "heapwise/libheapwise-lsan.so", "heapwise/libheapwise-mtrace.so", "heapwise/libheapwise-jemalloc.so", "heapwise/libheapwise-gperftools.so", "heapwise/libheapwise-guard.so", "heapwise/libheapwise-java.so",
                  "man1/heapwise-report.1.gz", "man1/heapwise.1.gz", "bash-completion/completions/heapwise",
                  "vendor-completions/_heapwise", "vendor_completions.d/heapwise.fish", "doc/heapwise/docs/guide.md", "doc/heapwise/docs/images/peak-flame.svg"):
         hw.need(f"{name}\n" in listed["heapwise"], f"{name} is not in heapwise")

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: the JVM loads the agent (`heapwise java`, by the attach protocol, once for each
+ * command; or -agentpath); when the JVM ends. May touch: the agent's state; files that the command
+ * names; the JVM, by JVM TI.
+ *
+ * libheapwise-java.so samples objects that a JVM (11 or later) allocates. Its options are a list
+ * with commas between: one of `start`, `resume`, `stop`, `dump`, `status`, and
+ *
+ *	interval=BYTES  depth=N  live  threads      what is recorded (start)
+ *	file=PATH  program=NAME  short  collect  survived=N     the profile (dump)
+ *	exit=PATH                                   a profile when the JVM ends (start)
+ *	reply=PATH                                  where the answer goes: "ok" or "error", then
+ *	                                            lines "name=value"
+ *
+ * A path can't have a comma. Nothing here ends the JVM or throws into it.
+ */
+#include "runtime/jvm/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/jvm/profile_write.h"
+
+#define API __attribute__((visibility("default")))
+
+struct agent agent = {
+	.command = PTHREAD_MUTEX_INITIALIZER, .tables_lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct request {
+	char verb[16];
+	struct agent_settings settings;
+	char file[1024], exit_file[1024], reply[1024], program[256];
+	bool is_short, collects;
+	uint32_t survived;
+};
+
+struct reply {
+	bool is_error;
+	char text[2048];
+	size_t len;
+};
+
+int32_t Agent_OnAttach(jvm_vm vm, char *options, void *reserved);
+int32_t Agent_OnLoad(jvm_vm vm, char *options, void *reserved);
+
+static void reply_add(struct reply *reply, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void reply_add(struct reply *reply, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(reply->text + reply->len, sizeof(reply->text) - reply->len, format, args);
+	va_end(args);
+	if (n > 0 && reply->len + (size_t)n < sizeof(reply->text))
+		reply->len += (size_t)n;
+}
+
+static void reply_fail(struct reply *reply, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void reply_fail(struct reply *reply, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	reply->is_error = true;
+	int n = vsnprintf(reply->text, sizeof(reply->text), format, args);
+	va_end(args);
+	reply->len = n > 0 ? strlen(reply->text) : 0;
+}
+
+/* Writes it in one go: who waits for the file sees all of it once the JVM has answered. */
+static void reply_write(const struct reply *reply, const char *path)
+{
+	char text[sizeof(reply->text) + 16];
+	int n = snprintf(
+		text, sizeof(text), "%s\n%s\n", reply->is_error ? "error" : "ok", reply->text);
+	int fd = *path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)
+		       : -1;
+	if (fd < 0)
+		return;
+	/* Half an answer would be another one. */
+	if (n > 0 && write(fd, text, (size_t)n) != n)
+		unlink(path);
+	close(fd);
+}
+
+uint64_t agent_now_ns(int clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+jvm_jni agent_jni(void)
+{
+	jvm_jni jni = NULL;
+	return jni_function(agent.vm, JNI_INDEX_GET_ENV, int (*)(jvm_vm, jvm_jni *, int32_t))(
+		       agent.vm, &jni, JVM_VERSION_JNI)
+		       ? NULL
+		       : jni;
+}
+
+/* ---- Switching on and off ------------------------------------------------------------------ */
+
+static int capabilities_change(enum jvm_position position, const unsigned *bits, size_t count)
+{
+	struct jvm_capabilities wanted = {{0}};
+	for (size_t i = 0; i < count; i++)
+		wanted.bits[bits[i] / 32] |= 1u << bits[i] % 32;
+	return jvm_function(agent.tool, position,
+		int (*)(jvm_tool, const struct jvm_capabilities *))(agent.tool, &wanted);
+}
+
+static const unsigned needed[] = {JVM_CAN_SAMPLE, JVM_CAN_SEE_COLLECTIONS};
+static const unsigned names[] = {JVM_CAN_GET_LINES, JVM_CAN_GET_SOURCE_FILE};
+static const unsigned virtual_threads[] = {JVM_CAN_VIRTUAL_THREADS};
+
+/* Called while the JVM ends: what is wanted then is the profile. */
+static void jvm_ends(jvm_tool tool, jvm_jni jni);
+/* Once threads can be started in the JVM. */
+static void jvm_is_ready(jvm_tool tool, jvm_jni jni, jvm_object thread);
+
+static void event_set(int mode, enum jvm_event event)
+{
+	jvm_function(agent.tool, JVM_SET_EVENT_MODE, int (*)(jvm_tool, int, int, jvm_object, ...))(
+		agent.tool, mode, (int)event, NULL);
+}
+
+static bool sampling_on(struct reply *reply)
+{
+	int error = capabilities_change(JVM_ADD_CAPABILITIES, needed, 2);
+	if (error == JVM_NOT_AVAILABLE) {
+		reply_fail(reply, "another agent in this JVM samples allocations already (a "
+				  "profiler): only one can; stop it first");
+		return false;
+	}
+	/* Without these there are no lines, or no samples of virtual threads before 21. */
+	capabilities_change(JVM_ADD_CAPABILITIES, names, 2);
+	capabilities_change(JVM_ADD_CAPABILITIES, virtual_threads, 1);
+	void *callbacks[JVM_EVENT_LAST - JVM_EVENT_FIRST + 1] = {
+		[JVM_EVENT_READY - JVM_EVENT_FIRST] = (void *)(uintptr_t)jvm_is_ready,
+		[JVM_EVENT_DEATH - JVM_EVENT_FIRST] = (void *)(uintptr_t)jvm_ends,
+		[JVM_EVENT_COLLECTED - JVM_EVENT_FIRST] = (void *)(uintptr_t)sampling_collected,
+		[JVM_EVENT_SAMPLED - JVM_EVENT_FIRST] = (void *)(uintptr_t)sampling_object,
+	};
+	if (!error)
+		error = jvm_function(
+			agent.tool, JVM_SET_CALLBACKS, int (*)(jvm_tool, const void *, int32_t))(
+			agent.tool, callbacks, sizeof(callbacks));
+	if (!error)
+		error = jvm_function(agent.tool, JVM_SET_SAMPLING_INTERVAL,
+			int (*)(jvm_tool, int32_t))(agent.tool, (int32_t)agent.settings.interval);
+	if (error) {
+		reply_fail(reply, "the JVM refuses to sample allocations (JVM TI error %d)", error);
+		return false;
+	}
+	event_set(JVM_ENABLE, JVM_EVENT_DEATH);
+	agent.resumed_ns = agent_now_ns(CLOCK_MONOTONIC);
+	atomic_store(&agent.is_recording, true);
+	event_set(JVM_ENABLE, JVM_EVENT_COLLECTED);
+	event_set(JVM_ENABLE, JVM_EVENT_SAMPLED);
+	return true;
+}
+
+static void sampling_off(void)
+{
+	event_set(JVM_DISABLE, JVM_EVENT_SAMPLED);
+	event_set(JVM_DISABLE, JVM_EVENT_COLLECTED);
+	if (atomic_exchange(&agent.is_recording, false))
+		agent.recorded_ns += agent_now_ns(CLOCK_MONOTONIC) - agent.resumed_ns;
+	/* For other agents. */
+	capabilities_change(JVM_RELINQUISH_CAPABILITIES, needed, 1);
+	live_sweeper_end();
+}
+
+static void agent_resume(struct reply *reply)
+{
+	if (atomic_load(&agent.is_recording)) {
+		reply_fail(reply, "it is being recorded already");
+	} else if (!agent.has_tables) {
+		reply_fail(reply, "nothing was recorded yet: start comes before resume");
+	} else if (!sampling_on(reply) || !agent.settings.has_live) {
+		return;
+	} else if (agent.is_early) {
+		event_set(JVM_ENABLE, JVM_EVENT_READY);
+	} else if (!live_sweeper_start()) {
+		sampling_off();
+		reply_fail(reply, "a thread that follows live objects can't be started");
+	}
+}
+
+static void agent_start(const struct request *request, jvm_jni jni, struct reply *reply)
+{
+	if (atomic_load(&agent.is_recording)) {
+		reply_fail(reply, "it is being recorded already (stop comes first)");
+		return;
+	}
+	if (agent.has_tables)
+		live_drop(jni);
+	pthread_mutex_lock(&agent.tables_lock);
+	if (agent.has_tables)
+		sample_tables_deinit(&agent.tables);
+	agent.has_tables = sample_tables_init(&agent.tables);
+	agent.settings = request->settings;
+	pthread_mutex_unlock(&agent.tables_lock);
+	atomic_store(&agent.samples, 0);
+	atomic_store(&agent.lost, 0);
+	atomic_store(&agent.cut, 0);
+	agent.recorded_ns = 0;
+	agent.start_ns = agent_now_ns(CLOCK_REALTIME);
+	memcpy(agent.exit_file, request->exit_file, sizeof(agent.exit_file));
+	if (!agent.has_tables)
+		reply_fail(reply, "the JVM's process has no memory for it");
+	else
+		agent_resume(reply);
+}
+
+/* ---- Profiles -------------------------------------------------------------------------------- */
+
+static uint64_t recorded_ns(void)
+{
+	uint64_t running = atomic_load(&agent.is_recording)
+				   ? agent_now_ns(CLOCK_MONOTONIC) - agent.resumed_ns
+				   : 0;
+	return agent.recorded_ns + running;
+}
+
+static int profile_to(const char *path, const char *program, bool short_names)
+{
+	const struct profile_facts facts = {.interval = agent.settings.interval,
+		.start_ns = agent.start_ns,
+		.duration_ns = recorded_ns(),
+		.has_live = agent.settings.has_live,
+		.short_names = short_names,
+		.program = program};
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return errno;
+	pthread_mutex_lock(&agent.tables_lock);
+	int error = profile_write(fd, &agent.tables, &facts);
+	pthread_mutex_unlock(&agent.tables_lock);
+	if (close(fd) && !error)
+		error = errno;
+	if (error)
+		unlink(path);
+	return error;
+}
+
+static void agent_collect(void)
+{
+	jvm_function(agent.tool, JVM_FORCE_COLLECTION, int (*)(jvm_tool))(agent.tool);
+}
+
+static void agent_dump(const struct request *request, jvm_jni jni, struct reply *reply)
+{
+	uint64_t young = 0;
+	if (!agent.has_tables) {
+		reply_fail(reply, "nothing was recorded yet: start comes first");
+		return;
+	}
+	if (request->survived && !agent.settings.has_live) {
+		reply_fail(reply, "live objects are not followed: start with --live");
+		return;
+	}
+	if (request->collects)
+		agent_collect();
+	if (agent.settings.has_live) {
+		live_sweep(jni);
+		live_sum(jni, request->survived, &young);
+	}
+	int error = profile_to(request->file, request->program, request->is_short);
+	if (error)
+		reply_fail(reply, "can't write %s: %s", request->file, strerror(error));
+	else
+		reply_add(reply, "young_bytes=%llu\n", (unsigned long long)young);
+}
+
+static void state_report(struct reply *reply)
+{
+	pthread_mutex_lock(&agent.tables_lock);
+	unsigned long long bytes = agent.tables.bytes, live = agent.tables.live_now;
+	pthread_mutex_unlock(&agent.tables_lock);
+	reply_add(reply,
+		"recording=%d\nstarted=%d\ninterval=%llu\ndepth=%u\nfollows_live=%d\n"
+		"samples=%llu\nlost=%llu\ncut=%llu\ncollections=%u\nlive=%llu\nmemory=%llu\n"
+		"recorded_ns=%llu\n",
+		atomic_load(&agent.is_recording), agent.has_tables,
+		(unsigned long long)agent.settings.interval, agent.settings.depth,
+		agent.settings.has_live, (unsigned long long)atomic_load(&agent.samples),
+		(unsigned long long)atomic_load(&agent.lost),
+		(unsigned long long)atomic_load(&agent.cut), atomic_load(&agent.epoch), live, bytes,
+		(unsigned long long)recorded_ns());
+}
+
+static void jvm_ends(jvm_tool tool, jvm_jni jni)
+{
+	uint64_t young;
+	(void)tool;
+	pthread_mutex_lock(&agent.command);
+	if (atomic_load(&agent.is_recording)) {
+		/* No collection: ZGC's threads have ended by now, and it would wait for ever. */
+		sampling_off();
+		if (*agent.exit_file && agent.settings.has_live) {
+			live_sweep(jni);
+			live_sum(jni, 0, &young);
+		}
+		if (*agent.exit_file)
+			profile_to(agent.exit_file, "", false);
+	}
+	pthread_mutex_unlock(&agent.command);
+}
+
+static void jvm_is_ready(jvm_tool tool, jvm_jni jni, jvm_object thread)
+{
+	(void)tool;
+	(void)jni;
+	(void)thread;
+	pthread_mutex_lock(&agent.command);
+	agent.is_early = false;
+	event_set(JVM_DISABLE, JVM_EVENT_READY);
+	if (atomic_load(&agent.is_recording) && agent.settings.has_live)
+		live_sweeper_start();
+	pthread_mutex_unlock(&agent.command);
+}
+
+/* ---- Commands -------------------------------------------------------------------------------- */
+
+static bool number_take(const char *word, const char *name, uint64_t most, uint64_t *ret)
+{
+	size_t len = strlen(name);
+	char *end;
+	if (strncmp(word, name, len) != 0)
+		return false;
+	errno = 0;
+	unsigned long long value = strtoull(word + len, &end, 10);
+	if (!errno && !*end && end != word + len && value <= most)
+		*ret = value;
+	return true;
+}
+
+static bool path_take(const char *word, const char *name, char *ret, size_t room)
+{
+	size_t len = strlen(name);
+	if (strncmp(word, name, len) != 0)
+		return false;
+	if (strlen(word + len) < room)
+		strcpy(ret, word + len);
+	return true;
+}
+
+static bool flag_take(const char *word, const char *name, bool *ret)
+{
+	bool is_it = strcmp(word, name) == 0;
+	*ret |= is_it;
+	return is_it;
+}
+
+static void request_word(struct request *request, const char *word)
+{
+	uint64_t depth = request->settings.depth, survived = request->survived;
+	bool is_known = number_take(word, "interval=", INT32_MAX, &request->settings.interval) ||
+			number_take(word, "depth=", DEPTH_MAX, &depth) ||
+			number_take(word, "survived=", INT32_MAX, &survived) ||
+			path_take(word, "file=", request->file, sizeof(request->file)) ||
+			path_take(word, "exit=", request->exit_file, sizeof(request->exit_file)) ||
+			path_take(word, "reply=", request->reply, sizeof(request->reply)) ||
+			path_take(word, "program=", request->program, sizeof(request->program)) ||
+			flag_take(word, "live", &request->settings.has_live) ||
+			flag_take(word, "threads", &request->settings.has_threads) ||
+			flag_take(word, "short", &request->is_short) ||
+			flag_take(word, "collect", &request->collects);
+	request->settings.depth = depth ? (unsigned)depth : 1;
+	request->survived = (uint32_t)survived;
+	if (!is_known && strlen(word) < sizeof(request->verb))
+		strcpy(request->verb, word);
+}
+
+static void request_read(struct request *request, const char *options)
+{
+	*request = (struct request){.settings = {.interval = INTERVAL_USUAL, .depth = DEPTH_USUAL}};
+	while (options && *options) {
+		char word[1100];
+		size_t len = strcspn(options, ",");
+		if (len && len < sizeof(word)) {
+			memcpy(word, options, len);
+			word[len] = '\0';
+			request_word(request, word);
+		}
+		options += len + (options[len] == ',');
+	}
+}
+
+static bool agent_connect(jvm_vm vm, struct reply *reply)
+{
+	agent.vm = vm;
+	if (agent.tool)
+		return true;
+	if (sem_init(&agent.collected, 0, 0) == 0 &&
+		!jni_function(vm, JNI_INDEX_GET_ENV, int (*)(jvm_vm, jvm_tool *, int32_t))(
+			vm, &agent.tool, JVM_VERSION_11))
+		return true;
+	agent.tool = NULL;
+	reply_fail(reply, "this JVM can't sample allocations: Java 11 or later can "
+			  "(SampledObjectAlloc of JVM TI)");
+	return false;
+}
+
+static void agent_obey(const struct request *request, struct reply *reply)
+{
+	jvm_jni jni = agent_jni();
+	if (!strcmp(request->verb, "start"))
+		agent_start(request, jni, reply);
+	else if (!strcmp(request->verb, "resume"))
+		agent_resume(reply);
+	else if (!strcmp(request->verb, "stop") && !atomic_load(&agent.is_recording))
+		reply_fail(reply, "it is not being recorded");
+	else if (!strcmp(request->verb, "stop"))
+		sampling_off();
+	else if (!strcmp(request->verb, "dump"))
+		agent_dump(request, jni, reply);
+	else if (strcmp(request->verb, "status") != 0)
+		reply_fail(reply, "unknown command '%s'", request->verb);
+	if (!reply->is_error)
+		state_report(reply);
+}
+
+/* Returns 0 always, or the JVM would end at its start; what is wrong is in the reply. */
+static void agent_run(jvm_vm vm, const char *options)
+{
+	struct request request;
+	struct reply reply = {.is_error = false};
+	request_read(&request, options);
+	pthread_mutex_lock(&agent.command);
+	if (agent_connect(vm, &reply))
+		agent_obey(&request, &reply);
+	pthread_mutex_unlock(&agent.command);
+	reply_write(&reply, request.reply);
+}
+
+API int32_t Agent_OnAttach(jvm_vm vm, char *options, void *reserved)
+{
+	(void)reserved;
+	agent.is_early = false;
+	agent_run(vm, options);
+	return 0;
+}
+
+API int32_t Agent_OnLoad(jvm_vm vm, char *options, void *reserved)
+{
+	(void)reserved;
+	agent.is_early = true;
+	agent_run(vm, options);
+	return 0;
+}

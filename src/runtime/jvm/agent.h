@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The agent's state and its parts. One process has one JVM and one agent.
+ *
+ * Locks, in this order: `command` (one command at a time; also held while live objects are looked
+ * through), `tables`. No function of the JVM is called while `tables` is held: a thread that the
+ * JVM stops in one must not stop all others that allocate.
+ */
+#ifndef RUNTIME_JVM_AGENT_H
+#define RUNTIME_JVM_AGENT_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/jvm/jvm_api.h"
+#include "runtime/jvm/sample_tables.h"
+
+#define DEPTH_USUAL 256u
+#define DEPTH_MAX 2048u
+#define INTERVAL_USUAL 524288u
+
+struct agent_settings {
+	uint64_t interval; /* mean bytes between samples */
+	unsigned depth;    /* frames of a stack at most */
+	bool has_live;     /* objects are followed */
+	bool has_threads;  /* a thread's name is the outermost frame */
+};
+
+struct agent {
+	jvm_vm vm;
+	jvm_tool tool;
+	pthread_mutex_t command, tables_lock;
+	struct agent_settings settings;
+	struct sample_tables tables;
+	bool has_tables;
+	bool is_early;             /* the JVM starts: it has no threads for others yet */
+	_Atomic bool is_recording; /* read by callbacks of any thread */
+	_Atomic uint32_t epoch;    /* garbage collections that ended */
+	_Atomic uint64_t samples, lost, cut;
+	uint64_t start_ns;                /* CLOCK_REALTIME */
+	uint64_t recorded_ns, resumed_ns; /* CLOCK_MONOTONIC: until, and since, the last start */
+	char exit_file[1024];             /* written when the JVM ends; "": nowhere */
+	/* The thread that looks for objects that are gone after each collection. */
+	pthread_t sweeper;
+	bool has_sweeper;
+	_Atomic bool sweeper_ends;
+	sem_t collected;
+};
+
+extern struct agent agent;
+
+/* Callbacks of the JVM (sampling.c). */
+void sampling_object(jvm_tool tool, jvm_jni jni, jvm_object thread, jvm_object object,
+	jvm_object class, int64_t size);
+void sampling_collected(jvm_tool tool);
+
+/* Frees the slots of objects that are gone. `command` is held (live.c). */
+void live_sweep(jvm_jni jni);
+/* Sums up live objects, by cell, of those that `survived` collections or more. Both locks are taken
+ * inside; `command` is held. */
+void live_sum(jvm_jni jni, uint32_t survived, uint64_t *ret_young);
+/* Deletes all weak references; nothing is recorded. */
+void live_drop(jvm_jni jni);
+bool live_sweeper_start(void);
+void live_sweeper_end(void);
+
+/* The JNI environment of this thread; NULL: it belongs to no JVM. */
+jvm_jni agent_jni(void);
+uint64_t agent_now_ns(int clock);
+
+#endif

@@ -1,0 +1,434 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`heapwise java`: a Java service whose objects are known, seen from outside and by the agent in it."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+
+import hw
+
+TESTS = hw.Tests()
+
+# What it keeps and what it drops, in bytes of a 64-bit HotSpot with compressed references: an object has a header of
+# 12 bytes, an array one of 16, and all are padded to 8.
+SOURCE = """
+import java.util.*;
+class Named { public static void main(String[] words) throws Exception { Service.main(words); } }
+public class Service {
+	static final class Order { long a, b, c; int d; }
+	static final class Ticket { long a; int b; }
+	static Object[] kept = new Object[64];
+	static void keepOrders(int count) {
+		Object[] all = new Object[count];
+		for (int i = 0; i < count; i++) all[i] = new Order();
+		kept[0] = all;
+	}
+	static void keepArrays(int count) {
+		Object[] all = new Object[count];
+		for (int i = 0; i < count; i++) all[i] = new int[6000];
+		kept[1] = all;
+	}
+	static long sum;
+	static void churn(int count) {
+		for (int i = 0; i < count; i++) {
+			int[] some = new int[1000];
+			some[i % 1000] = i;
+			sum += some[i * 7 % 1000];
+		}
+	}
+	static void keepTickets(int count) {
+		Object[] all = new Object[count];
+		for (int i = 0; i < count; i++) all[i] = new Ticket();
+		kept[2] = all;
+	}
+	public static void main(String[] words) throws Exception {
+		Scanner in = new Scanner(System.in);
+		System.out.println("ready");
+		while (in.hasNextLine()) {
+			String line = in.nextLine();
+			if (line.equals("keep")) { keepOrders(100000); keepArrays(1000); }
+			else if (line.equals("churn")) churn(100000);
+			else if (line.equals("drop")) { kept[0] = null; }
+			else if (line.equals("tickets")) keepTickets(1234);
+			else if (line.equals("quit")) break;
+			System.out.println("done");
+		}
+		System.out.println("bye " + sum);
+		System.exit(7);
+	}
+}
+"""
+ORDER, ORDERS = 40, 100000
+ARRAY, ARRAYS = 16 + 4 * 6000, 1000
+CHURNED, CHURNS = 16 + 4 * 1000, 100000
+TICKET, TICKETS = 24, 1234
+JAVA_OPTIONS = ["-Xmx256m", "-XX:+UseSerialGC", "-Xshare:auto"]
+
+FOLDER = tempfile.TemporaryDirectory(prefix="heapwise-test-java-")
+
+
+def need_java():
+    for name in ("java", "javac"):
+        if not shutil.which(name):
+            raise hw.Skip(f"no {name} is installed")
+
+
+def compiled():
+    """The folder with the service's classes, made once."""
+    need_java()
+    folder = Path(FOLDER.name)
+    if not (folder / "Service.class").exists():
+        (folder / "Service.java").write_text(SOURCE)
+        with tempfile.TemporaryDirectory(dir=folder) as out:
+            ended = hw.run(["javac", "-g", "-d", out, folder / "Service.java"])
+            hw.need(ended.status == 0, f"javac: {ended}")
+            for file in Path(out).glob("*.class"):
+                file.rename(folder / file.name)
+    return folder
+
+
+class Service:
+    def __init__(self, *options, java="java", main="Service", **more):
+        self.process = subprocess.Popen([java, *JAVA_OPTIONS, *options, "-cp", str(compiled()), main],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env=hw.clean_environment(), start_new_session=True, **more)
+        self.output = []
+        self.pid = str(self.process.pid)
+        self.read()
+
+    def read(self):
+        self.output.append(self.process.stdout.readline())
+
+    def tell(self, *words):
+        for word in words:
+            self.process.stdin.write(word + "\n")
+            self.process.stdin.flush()
+            self.read()
+
+    def quit(self):
+        """Output and errors to the end, and the status."""
+        rest, errors = self.process.communicate("quit\n", timeout=hw.TIMEOUT)
+        return "".join(self.output) + rest, errors, self.process.returncode
+
+
+@contextlib.contextmanager
+def service(*options, **more):
+    running = Service(*options, **more)
+    try:
+        yield running
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.process.pid, signal.SIGKILL)
+        running.process.wait()
+        # What a JVM that is killed leaves.
+        for left in (f"/tmp/.java_pid{running.pid}", *Path("/tmp").glob(f"hsperfdata_*/{running.pid}")):
+            Path(left).unlink(missing_ok=True)
+        for stream in (running.process.stdin, running.process.stdout, running.process.stderr):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def java(*words):
+    return hw.ask("java", *words)
+
+
+def histogram(target, *options):
+    """{class: (bytes, instances)} of all, and the document."""
+    answer = json.loads(java(target.pid, "--heap", "--json", *options))
+    return {row["class"]: (row["bytes"], row["instances"]) for row in answer["classes"]}, answer
+
+
+def sites(file):
+    """{(innermost method, class): row}"""
+    found = {}
+    for row in hw.report(file, "--view", "sites", "--limit", "10000")["sites"]:
+        names = [frame["function"] for frame in row["stack"]]
+        found[names[1] if len(names) > 1 else "", names[0]] = row
+    return found
+
+
+def within(row, figure, truth):
+    """Whether the range that a report gives has the true value."""
+    low, high = row["ranges"][figure]
+    return low <= truth <= high
+
+
+@TESTS.test
+def heap_exact(_):
+    """classes, objects and bytes are exact; with --live only what is reachable"""
+    with service() as target:
+        target.tell("keep", "churn", "tickets")
+        found, answer = histogram(target, "--live")
+        hw.need(found["Service$Order"] == (ORDER * ORDERS, ORDERS), found.get("Service$Order"))
+        hw.need(found["Service$Ticket"] == (TICKET * TICKETS, TICKETS), found.get("Service$Ticket"))
+        hw.need(answer["jvm"]["bytes"] == sum(row[0] for row in found.values()), answer["jvm"])
+        hw.need(answer["jvm"]["reachable_only"] and answer["jvm"]["name"] == "Service", answer["jvm"])
+        hw.need(answer["jvm"]["native_committed_bytes"] is None, answer["jvm"])
+        ints = found["int[]"][1]
+        hw.need(ARRAYS <= ints < ARRAYS + 1000, f"{ints} int[] are live")
+        target.tell("drop")
+        hw.need(histogram(target)[0]["Service$Order"][1] == ORDERS, "garbage is in the heap until it is collected")
+        hw.need("Service$Order" not in histogram(target, "--live")[0], "garbage is shown as live")
+        hw.need(target.quit()[2] == 7, "another exit status")
+
+
+@TESTS.test
+def heap_forms(_):
+    """text, CSV, order, choice and limit; native memory, and that it is not tracked"""
+    with service("-XX:NativeMemoryTracking=summary") as target:
+        target.tell("tickets")
+        text = java(target.pid, "--heap", "--native", "--limit", "3")
+        hw.need(re.search(r"^PID \d+: Service$", text, re.M) and "more classes (--limit)" in text, text)
+        hw.need(re.search(r"KiB|MiB", text) and "Java Heap" in text, text)
+        answer = histogram(target, "--native", "--where", "class~Ticket", "--sort", "class")[1]
+        hw.need([row["class"] for row in answer["classes"]] == ["Service$Ticket"], answer["classes"])
+        uses = {row["use"]: row for row in answer["native"]}
+        hw.need(uses["Java Heap"]["reserved_bytes"] >= 256 << 20, uses)
+        hw.need(answer["jvm"]["native_committed_bytes"] > 0, answer["jvm"])
+        rows = java(target.pid, "--heap", "--csv", "--where", "class~Ticket").splitlines()
+        hw.need(rows[1].startswith(f"{TICKET * TICKETS},{TICKETS},{TICKET},Service$Ticket"), rows)
+    with service() as target:
+        hw.need("-XX:NativeMemoryTracking=summary" in java(target.pid, "--heap", "--native"), "not said")
+
+
+def recorded(folder, *options, rounds=1):
+    """Profiles of the service's known work, and how it ended."""
+    files = []
+    with service() as target:
+        for number in range(rounds):
+            java("start", target.pid, "--live", "-i", "64k", *options)
+            target.tell("keep", "churn")
+            files.append(folder / f"{number}.pb")
+            java("stop", target.pid, "--gc", "-f", str(files[-1]))
+        return files, target.quit()
+
+
+TRUTH = {
+    ("Service.keepOrders", "Service$Order"): (ORDER, ORDERS, True),
+    ("Service.keepArrays", "int[]"): (ARRAY, ARRAYS, True),
+    ("Service.churn", "int[]"): (CHURNED, CHURNS, False),
+}
+
+
+@TESTS.test
+def estimates(_):
+    """what is allocated and live lies in the ranges of estimates, in most of many recordings"""
+    rounds, misses, checks = 8, 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        files, _ = recorded(Path(folder), rounds=rounds)
+        for file in files:
+            found = sites(file)
+            for key, (size, count, stays) in TRUTH.items():
+                row = found.get(key)
+                hw.need(row, f"{key} is missing: {list(found)}")
+                misses += not within(row, "allocated_bytes", size * count)
+                misses += stays and not within(row, "live_bytes", size * count)
+                hw.need(stays or row["live_bytes"] == 0, f"garbage is live: {row}")
+                checks += 1 + stays
+    # 95 % of ranges have the true value; of 40 more than 8 misses come once in 100,000 recordings.
+    hw.need(misses <= 8, f"{misses} of {checks} ranges don't have the true value")
+
+
+@TESTS.test
+def lines(_):
+    """frames have methods, files and lines; the class is the innermost"""
+    with tempfile.TemporaryDirectory() as folder:
+        files, _ = recorded(Path(folder))
+        row = sites(files[0])["Service.keepArrays", "int[]"]
+        frames = [(frame["function"], frame.get("file"), frame.get("line")) for frame in row["stack"]]
+        line = next(i for i, text in enumerate(SOURCE.splitlines(), 1) if "new int[6000]" in text)
+        hw.need(frames[1] == ("Service.keepArrays", "Service.java", line), frames)
+        hw.need(frames[2][0] == "Service.main", frames)
+        for view in (["tree", "--metric", "live_bytes"], ["flame", "--folded"], ["diff", str(files[0])],
+                     ["export", "--format", "pprof", "-o", str(Path(folder) / "out.pb.gz")]):
+            text = hw.ask(view[0], *view[1:], str(files[0]))
+            hw.need("Service" in text or view[0] in ("export", "diff"), f"{view}: {text}")
+
+
+@TESTS.test
+def undisturbed(_):
+    """the program's output and status are as without, and it goes on after `stop`"""
+    with service() as target:
+        target.tell("keep", "churn", "keep", "churn", "churn")
+        alone = target.quit()
+    with service() as target:
+        java("start", target.pid, "--live", "-t", "-i", "16k")
+        target.tell("keep", "churn")
+        java("dump", target.pid, "-o", "flat")
+        target.tell("keep", "churn")
+        java("stop", target.pid, "-o", "collapsed")
+        target.tell("churn")
+        seen = target.quit()
+    # A JVM from 21 on warns of agents that are loaded while it runs.
+    warned = [line for line in seen[1].splitlines() if not line.startswith("WARNING: ")]
+    hw.need((seen[0], warned, seen[2]) == (alone[0], alone[1].splitlines(), alone[2]), f"{seen} instead of {alone}")
+
+
+@TESTS.test
+def survived(_):
+    """--survived leaves younger objects out; without --gc it is said that some may be garbage"""
+    with tempfile.TemporaryDirectory() as folder, service() as target:
+        old, all_ = Path(folder) / "old.pb", Path(folder) / "all.pb"
+        java("start", target.pid, "--live", "-i", "16k")
+        target.tell("keep")
+        java(target.pid, "--heap", "--live")  # a collection
+        target.tell("churn")
+        ended = hw.heapwise("java", "dump", target.pid, "-f", str(all_))
+        hw.need(ended.status == 0 and "may be garbage" in ended.errors, ended)
+        java("dump", target.pid, "--survived", "1", "-f", str(old))
+        found = sites(old)
+        hw.need(found["Service.keepOrders", "Service$Order"]["live_bytes"], found)
+        hw.need(not found["Service.churn", "int[]"]["live_bytes"] or
+                found["Service.churn", "int[]"]["live_bytes"] < sites(all_)["Service.churn", "int[]"]["live_bytes"], found)
+
+
+@TESTS.test
+def forms(_):
+    """async-profiler's forms and options, each as what it is"""
+    with tempfile.TemporaryDirectory() as folder, service() as target:
+        place = Path(folder)
+        java("start", target.pid, "-t", "-i", "64k")
+        target.tell("keep", "churn")
+        hw.need("being recorded" in java("status", target.pid), "status")
+        folded = java("dump", target.pid, "-o", "collapsed")
+        hw.need(all(re.fullmatch(r"\[main\];\S.* \d+", line) for line in folded.splitlines()), folded)
+        flat = java("dump", target.pid, "-o", "flat=1", "-I", "*churn*")
+        hw.need("int[]" in flat and "keepOrders" not in flat, flat)
+        hw.need("churn" not in java("dump", target.pid, "-o", "collapsed", "-X", "*.churn"), "-X")
+        hw.need("(I)V" in java("dump", target.pid, "-g", "-o", "traces"), "-g")
+        for name, part in (("a.svg", "<svg"), ("a.html", "<html"), ("a.collapsed", "Service.main;"), ("a.txt", "Sites")):
+            java("dump", target.pid, "-f", str(place / name))
+            hw.need(part in (place / name).read_text(), f"{name}: {(place / name).read_text()[:200]}")
+        hw.need("Service.main" in java("stop", target.pid, "-o", "tree", "--reverse", "--minwidth", "1"), "tree")
+        ended = hw.heapwise("java", "resume", target.pid)
+        hw.need(ended.status == 0, ended)
+        hw.need("Service.churn" in java("stop", target.pid, "-o", "flat"), "what was there before resume is lost")
+        hw.need(not Path(f"/tmp/.attach_pid{target.pid}").exists(), "the file that asks the JVM to listen is left")
+
+
+@TESTS.test
+def named(folder):
+    """a JVM is found by its main class; the profile of a recording that takes a while is kept, and ^C ends it"""
+    with service(main="Named") as target:
+        listed = hw.ask("java", "list")
+        hw.need(f"{target.pid} Named" in listed, listed)
+        process = subprocess.Popen([hw.HEAPWISE, "java", "Named", "-d", "1h", "-i", "16k"], cwd=folder, text=True,
+                                   env=hw.clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        hw.need("recording objects" in process.stderr.readline(), "not said")
+        target.tell("keep")
+        process.send_signal(signal.SIGINT)
+        text, errors = process.communicate(timeout=hw.TIMEOUT)
+        hw.need(process.returncode == 0 and "Service.keepOrders" in text, f"{process.returncode}: {errors}")
+        hw.need((Path(folder) / f"Named.{target.pid}.pb").exists(), errors)
+        target.quit()
+    ended = hw.heapwise("java", "Named", "-o", "flat")
+    hw.need(ended.status == 3 and "expected one" in ended.errors or "no JVM" in ended.errors, ended)
+
+
+@TESTS.test
+def collectors(folder):
+    """with each garbage collector of a JVM live objects are found, and it ends as without"""
+    library = hw.BUILD / "src/runtime/libheapwise-java.so"
+    for name in ("Serial", "Parallel", "G1", "Z", "Shenandoah"):
+        if hw.run(["java", f"-XX:+Use{name}GC", "-version"]).status:
+            continue
+        file = Path(folder) / f"{name}.pb"
+        options = ["-XX:-UseSerialGC", f"-XX:+Use{name}GC", "-Xmx400m"]
+        with service(*options, f"-agentpath:{library}=start,live,interval=65536,exit={file}") as target:
+            target.tell("keep", "churn", "keep", "churn")
+            java("dump", target.pid, "--gc", "-f", str(Path(folder) / "live.pb"))
+            hw.need(target.quit()[2] == 7, f"{name}: another status")
+        # With --gc one generation of arrays is live, not both.
+        live = sites(Path(folder) / "live.pb")["Service.keepArrays", "int[]"]["live_bytes"]
+        hw.need(0.5 < live / (ARRAY * ARRAYS) < 1.7, f"{name}: {live}")
+        allocated = sites(file)["Service.keepArrays", "int[]"]["allocated_bytes"]
+        hw.need(1.2 < allocated / (ARRAY * ARRAYS) < 3, f"{name}: at the end {allocated}")
+
+
+@TESTS.test
+def ended(_):
+    """a JVM that ends while it is recorded is no success"""
+    with service() as target:
+        process = subprocess.Popen([hw.HEAPWISE, "java", target.pid, "-d", "1h"], text=True,
+                                   env=hw.clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stderr.readline()
+        hw.need(target.quit()[2] == 7, "another status")
+        _, errors = process.communicate(timeout=hw.TIMEOUT)
+        hw.need(process.returncode == 3 and "ended while it was recorded" in errors, errors)
+
+
+@TESTS.test
+def refused(_):
+    """what can't be is refused in a sentence, and harms nobody"""
+    def refuse(status, part, *words):
+        ended = hw.heapwise("java", *words)
+        hw.need(ended.status == status and re.search(part, ended.errors), f"{words}: {ended}")
+
+    need_java()
+    for event, part in (("cpu", "perf record"), ("wall", "async-profiler"), ("lock", "JFR"), ("x", "there is alloc")):
+        refuse(2, part, "-e", event, "1")
+    refuse(2, "missing PID")
+    refuse(2, "--heap shows what is there now", "1", "--heap", "-d", "3")
+    refuse(2, "belong to --heap", "1", "--json")
+    refuse(3, "called 'no.such.Program', expected one", "no.such.Program")
+    with subprocess.Popen(["sleep", "1000"]) as other:
+        refuse(3, "no JVM: it has no libjvm.so", str(other.pid))
+        hw.need(other.poll() is None, "it was ended")
+        other.kill()
+    with service("-XX:+DisableAttachMechanism") as target:
+        refuse(4, "DisableAttachMechanism", target.pid, "--heap")
+        hw.need(target.quit()[2] == 7, "harmed")
+    with service("-XX:-EnableDynamicAgentLoading") as target:
+        java(target.pid, "--heap")
+        refuse(4, "EnableDynamicAgentLoading|[Dd]ynamic agent loading", "start", target.pid)
+        hw.need(target.quit()[2] == 7, "harmed")
+    with service("-Xrs") as target:
+        java(target.pid, "--heap")  # it handles no SIGQUIT, which would end it, and listens from the start
+        hw.need(target.quit()[2] == 7, "harmed")
+    with service() as target:
+        refuse(4, "nothing was recorded yet", "dump", target.pid)
+        refuse(4, "not being recorded", "stop", target.pid)
+        java("start", target.pid)
+        refuse(4, "being recorded already", "start", target.pid)
+        refuse(4, "start with --live", "dump", target.pid, "--survived", "1")
+        os.kill(target.process.pid, signal.SIGSTOP)
+        os.kill(target.process.pid, signal.SIGCONT)
+        hw.need(target.quit()[2] == 7, "harmed")
+
+
+@TESTS.test
+def others(_):
+    """JVMs of other versions that are here answer, too"""
+    need_java()
+    found = [path for path in Path("/usr/lib/jvm").glob("*/bin/java") if not path.parents[1].is_symlink()]
+    usual = Path(shutil.which("java")).resolve()
+    tried = 0
+    for path in found:
+        if path.resolve() == usual:
+            continue
+        version = hw.run([path, "-version"]).errors
+        with service(java=str(path)) as target, tempfile.TemporaryDirectory() as folder:
+            java("start", target.pid, "--live", "-i", "64k")
+            target.tell("keep", "churn")
+            file = Path(folder) / "a.pb"
+            java("stop", target.pid, "--gc", "-f", str(file))
+            row = sites(file)["Service.keepArrays", "int[]"]
+            hw.need(0.5 < row["live_bytes"] / (ARRAY * ARRAYS) < 2, f"{version}: {row}")
+            hw.need(histogram(target, "--live")[0]["Service$Order"][1] == ORDERS, version)
+            hw.need(target.quit()[2] == 7, f"{version}: another status")
+        tried += 1
+    if not tried:
+        raise hw.Skip("no other JVM is installed")
+
+
+TESTS.main()
