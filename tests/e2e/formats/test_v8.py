@@ -311,4 +311,22 @@ def buffers(folder):
             f"{hw.report(recording)['totals']}")
 
 
+JIT = """function hotBuffers(n) { const k = []; for (let i = 0; i < n; i++) k.push(Buffer.allocUnsafeSlow(5003)); return k; }
+globalThis.kept = []; for (let j = 0; j < 60; j++) kept.push(hotBuffers(500));
+"""
+
+
+@TESTS.test
+def compiled(folder):
+    """With --perf-basic-prof functions that V8 compiled have names in the native stacks of a recording"""
+    (folder / "jit.js").write_text(JIT)
+    recording = folder / "x.hpw"
+    ended = hw.record([need_node(), "--perf-basic-prof", f"--logfile={folder}/v8.log", "--no-logfile-per-isolate",
+                       folder / "jit.js"], recording)
+    hw.need(ended.status == 0, f"{ended} {ended.stderr}")
+    found = hw.report(recording, "--view", "peak", "--limit", "5")
+    Path(f"/tmp/perf-{found['target']['pid']}.map").unlink(missing_ok=True)
+    hw.need("hotBuffers" in json.dumps(found), f"{found}")
+
+
 TESTS.main(width=2)
