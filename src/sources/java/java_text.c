@@ -87,7 +87,7 @@ static char *array_name(char *name, char *floor)
 		start[all] = '\0';
 		return start;
 	}
-	const char *primitive = inner[1] ? NULL : primitive_of(*inner);
+	const char *primitive = *inner && !inner[1] ? primitive_of(*inner) : NULL;
 	size_t all = primitive ? strlen(primitive) + 2 * dimensions : 0;
 	if (!primitive || (size_t)(name + len - floor) < all)
 		return name;

@@ -89,6 +89,12 @@ CASE(histogram_names, "arrays of any depth keep to the memory of their line")
 	}
 }
 
+CASE(histogram_ends, "a name that is nothing but brackets may be the end of the text")
+{
+	check_histogram_refused("1: 2 16 [", "cut off");
+	check_histogram_refused("1: 2 16 [[[ (a)", "cut off");
+}
+
 CASE(native, "uses of native memory come by what is committed")
 {
 	_cleanup_(java_memory_deinit) struct java_memory memory;
