@@ -27,6 +27,8 @@
 
 #define DEPTH_MAX 4096u
 #define NODES_MAX (1u << 24)
+/* Of a file without any figure: that of node --heap-prof, in bytes. */
+#define DISTANCE_USUAL (UINT64_C(512) << 10)
 #define NUMBER_UNKNOWN UINT32_MAX
 
 /* A function, as a node calls it. */
@@ -328,9 +330,9 @@ static struct error *profile_take(struct reading *reading)
  * sampled with the probability 1 - exp(-n / distance) and stands for n divided by that: for the
  * distance at least, and for little more if it is small. So the smallest such figure is the
  * distance, or more than that if all objects are large: then ranges are too wide, never too narrow.
- * V8 rounds to whole objects; distances are powers of two mostly.
+ * V8 rounds to whole objects; distances are powers of two mostly. *ret_known: there was a figure.
  */
-static uint64_t distance_estimate(const struct reading *reading)
+static uint64_t distance_estimate(const struct reading *reading, bool *ret_known)
 {
 	uint64_t least = UINT64_MAX;
 	for (size_t i = 0; i < reading->samples.len; i++)
@@ -341,8 +343,9 @@ static uint64_t distance_estimate(const struct reading *reading)
 		if (size && size < least)
 			least = size;
 	}
-	if (least == UINT64_MAX)
-		return 1;
+	*ret_known = least != UINT64_MAX;
+	if (!*ret_known)
+		return DISTANCE_USUAL;
 	uint64_t power = UINT64_C(1) << (63 - __builtin_clzll(least));
 	return least - power <= power / 32 ? power : least;
 }
@@ -485,7 +488,18 @@ static struct error *model_make(struct reading *reading)
 	return error;
 }
 
-static struct error *facts_set(struct reading *reading, uint64_t distance)
+static const char *distance_words(const struct reading *reading, bool known)
+{
+	if (!known)
+		return "No sample is in the file, nor at which distance they were taken: ranges "
+		       "are those of 512 KiB, node's default.";
+	return reading->samples.len
+		       ? "The distance of samples is estimated from them."
+		       : "The file does not list its samples: their distance is estimated, and "
+			 "ranges are as wide as they can be.";
+}
+
+static struct error *facts_set(struct reading *reading, uint64_t distance, bool known)
 {
 	struct model *model = reading->foreign.model;
 	struct recording *recording = build_recording(model);
@@ -497,13 +511,11 @@ static struct error *facts_set(struct reading *reading, uint64_t distance)
 	text_init(&remark);
 	text_add(&remark,
 		"Live objects of JavaScript as V8 estimates them; lines are those where "
-		"functions begin. Memory outside of V8's heap (Buffers, addons) is not in this "
+		"functions begin. If V8 was told to include collected objects (DevTools: "
+		"\"Include objects discarded by major GC\"), those count as live, too: the file "
+		"does not say. Memory outside of V8's heap (Buffers, addons) is not in this "
 		"file. ");
-	text_add(&remark,
-		reading->samples.len
-			? "The distance of samples is estimated from them."
-			: "The file does not list its samples: their distance is estimated, and "
-			  "ranges are as wide as they can be.");
+	text_add(&remark, distance_words(reading, known));
 	if (remark.failed)
 		return error_no_memory();
 	return build_string(model, remark.data, remark.len, &recording->remark);
@@ -514,12 +526,13 @@ static struct error *heapprofile_read(struct reading *reading)
 	struct error *error = profile_take(reading);
 	if (error)
 		return error;
-	uint64_t distance = distance_estimate(reading);
+	bool known;
+	uint64_t distance = distance_estimate(reading, &known);
 	error = spreads_make(reading, distance);
 	if (!error)
 		error = model_make(reading);
 	if (!error)
-		error = facts_set(reading, distance);
+		error = facts_set(reading, distance, known);
 	if (error)
 		return error;
 	error = foreign_total(&reading->foreign);

@@ -149,7 +149,8 @@ static struct error *take_unit(struct json_tokens *tokens, uint32_t *ret)
 }
 
 /* What follows "\u": half of a pair that stands alone becomes U+FFFD, as JavaScript's strings may
- * have such. `*high` is the first half of a pair that was last, or 0. */
+ * have such; so does U+0000, which would end a string of C. `*high` is the first half of a pair
+ * that was last, or 0. */
 static struct error *take_escaped_unit(struct json_tokens *tokens, uint32_t *high)
 {
 	uint32_t unit, first = *high;
@@ -167,7 +168,7 @@ static struct error *take_escaped_unit(struct json_tokens *tokens, uint32_t *hig
 	if (unit >= 0xd800 && unit <= 0xdbff)
 		*high = unit;
 	else
-		good = good && text_put_point(tokens, is_low ? 0xfffd : unit);
+		good = good && text_put_point(tokens, is_low || !unit ? 0xfffd : unit);
 	return good ? NULL : error_no_memory();
 }
 

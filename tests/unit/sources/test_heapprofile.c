@@ -65,10 +65,30 @@ CASE(no_samples, "without a list of samples ranges are as wide as can be, and th
 	CHECK(site_of(model, "(anonymous)")->spread.live_bytes == 600.0 * 600.0);
 }
 
-CASE(empty, "a profile in which nothing is live is read")
+CASE(empty,
+	"a profile without a sample is none of exact figures: node's distance is taken, and said")
 {
 	_cleanup_model_ struct model *model = open_good(ROOT "]},\"samples\":[]}");
 	CHECK_U64(model_totals(model)->live_bytes, 0);
+	CHECK_U64(model_recording(model)->sample_bytes, 524288);
+	CHECK_CONTAINS(model_recording(model)->remark, "No sample is in the file");
+}
+
+CASE(collected, "that collected objects may be in it is said, since the file does not say")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_TEXT);
+	CHECK_CONTAINS(model_recording(model)->remark, "those count as live, too");
+}
+
+CASE(nul, "names that differ behind a NUL are different ones")
+{
+	_cleanup_model_ struct model *model = open_good(
+		ROOT NODE("a", 1, 1, 5, 2, "") "," NODE("a\\u0000b", 1, 1, 7, 3, "") "]}}");
+	CHECK_U64(site_of(model, "a")->live_bytes, 5);
+	CHECK_U64(site_of(model, "a\xef\xbf\xbd"
+				 "b")
+			  ->live_bytes,
+		7);
 }
 
 CASE(order, "members may come in any order, and further ones are passed over")
