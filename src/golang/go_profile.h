@@ -46,6 +46,7 @@ struct go_sums {
 		allocated_bytes[2]; /* by enum
 				       go_state */
 	size_t unsettled;           /* stacks that changed each time they were read */
+	bool other_rate;            /* at a look the runtime's rate was not that of the samples */
 };
 
 /* What became of the rate. */

@@ -28,6 +28,11 @@
 /* Looks take a twentieth of the time at most. */
 #define LOOK_SHARE 20u
 
+/* Said in the file as well: who reads it later has not seen the messages. */
+#define OTHER_RATE                                                                                 \
+	"MemProfileRate was changed while this was taken: of what was allocated then, nothing or " \
+	"too little may be here, and the estimates may be wrong"
+
 /* What is read until the end. */
 struct go_watch {
 	const struct attach_go_request *request;
@@ -182,6 +187,9 @@ static struct error *figures_take(struct go_watch *watch)
 			? "of what came since its runtime samples"
 			: "of what came since it was attached; what it had before is not in it",
 		state_words(watch->request->state));
+	watch->sums = go_profile_sums(watch->profile);
+	if (watch->sums.other_rate)
+		text_add(&comment, " " OTHER_RATE ".");
 	const struct go_encoding encoding = {.state = watch->request->state,
 		.time_ns = clock_ns(CLOCK_REALTIME),
 		.duration_ns = clock_ns(CLOCK_MONOTONIC) - watch->began_ns,
@@ -193,7 +201,6 @@ static struct error *figures_take(struct go_watch *watch)
 	buf_deinit(&watch->figures);
 	watch->figures = out;
 	buf_init(&out);
-	watch->sums = go_profile_sums(watch->profile);
 	watch->figures_ns = clock_ns(CLOCK_MONOTONIC);
 	return NULL;
 }
@@ -295,6 +302,8 @@ static void end_say(const struct go_watch *watch, const char *file)
 		message("of %zu stacks the figures changed each time they were read: they may be "
 			"wrong",
 			sums->unsettled);
+	if (sums->other_rate)
+		message("%s; the file says so, too", OTHER_RATE);
 	if (watch->request->quiet)
 		return;
 	if (watch->has_ended)

@@ -16,6 +16,7 @@ struct go_profile {
 	struct go_program program;
 	struct go_rate changed; /* what was changed */
 	uint64_t rate;          /* by which samples are estimates */
+	bool other_rate;        /* it was seen to be another one since */
 	struct go_buckets buckets;
 };
 
@@ -141,12 +142,14 @@ struct error *go_profile_begin(struct go_profile *profile, uint64_t rate)
 struct error *go_profile_look(struct go_profile *profile)
 {
 	const struct go_memory memory = {profile_read, &profile->program};
-	uint64_t first;
+	uint64_t first, now;
 	go_buckets_deinit(&profile->buckets);
 	if (!go_program_word(&profile->program, profile->program.buckets_at, &first))
 		return error_create(ERROR_INPUT,
 			"process %d has ended, or executes another program",
 			(int)profile->program.pid);
+	if (profile->rate && go_program_word(&profile->program, profile->program.rate_at, &now))
+		profile->other_rate |= now != profile->rate;
 	return go_buckets_read(&memory, first, profile->program.path, &profile->buckets);
 }
 
@@ -176,7 +179,7 @@ static void sums_add(
 struct go_sums go_profile_sums(const struct go_profile *profile)
 {
 	const struct go_buckets *buckets = &profile->buckets;
-	struct go_sums sums = {.unsettled = buckets->unsettled};
+	struct go_sums sums = {.unsettled = buckets->unsettled, .other_rate = profile->other_rate};
 	for (size_t i = 0; i < buckets->buckets.len; i++) {
 		const struct go_bucket *bucket = &buckets->buckets.data[i];
 		sums.stacks += bucket->now.allocations > 0;

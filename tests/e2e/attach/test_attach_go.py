@@ -290,6 +290,20 @@ def both(folder):
 
 
 @TESTS.test
+def other_rate_is_in_file(folder):
+    """That the rate was another one meanwhile is said in the file, also if heapwise never set it"""
+    for name, more in (("go_sampled", {}), ("go_profiled", {"RATE": 1})):
+        file = folder / f"{name}.pb.gz"
+        with program(name, **more) as target, sampled(target, file, "--memprofilerate", "1") as command:
+            hw.need(target.tell("set", 0) == 0, "not set")
+            target.tell("leak", 500)
+            said = finish(command)
+            hw.need("MemProfileRate was changed while this was taken" in said, said)
+        told = " ".join(hw.ask("report", file).split())
+        hw.need("MemProfileRate was changed while this was taken" in told, told)
+
+
+@TESTS.test
 def ends(folder):
     """Of a program that ends or executes another one, the figures of before are written"""
     for way in ("end", "exec"):
