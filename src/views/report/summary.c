@@ -27,20 +27,26 @@ static void add_total(struct text *out, const char *name, uint64_t count, const 
 	text_add(out, "\n");
 }
 
-/* "                95%: 1,100 to 1,300; 11.9 to 12.6 MiB", below the estimates that this is of. */
+/* "    95% 1,100 to 1,300, 11.9 MiB to 12.6 MiB", below the estimates that this is of; of one alone
+ * where the other is not known. */
 static void summary_add_range(
 	const struct page *page, enum metric count, enum metric bytes, struct text *out)
 {
 	const struct recording *recording = model_recording(page->model);
 	const struct totals *totals = model_totals(page->model);
 	struct interval blocks, size;
-	if (!interval_of_totals(recording, count, totals, &blocks) ||
-		!interval_of_totals(recording, bytes, totals, &size))
+	bool has_blocks = interval_of_totals(recording, count, totals, &blocks);
+	bool has_size = interval_of_totals(recording, bytes, totals, &size);
+	if (!has_blocks && !has_size)
 		return;
-	text_printf(out, "    95%% %s to %s%s%s to %s\n", FMT_COUNT(blocks.low),
-		FMT_COUNT(blocks.high),
-		blocks.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES "), " : ", ",
-		FMT_BYTES(size.low), FMT_BYTES(size.high));
+	text_add(out, "    95% ");
+	if (has_blocks)
+		text_printf(out, "%s to %s%s", FMT_COUNT(blocks.low), FMT_COUNT(blocks.high),
+			blocks.by_mean_sizes ? " (" INTERVAL_BY_MEAN_SIZES ")" : "");
+	if (has_size)
+		text_printf(out, "%s%s to %s", has_blocks ? ", " : "", FMT_BYTES(size.low),
+			FMT_BYTES(size.high));
+	text_add_char(out, '\n');
 }
 
 /* "    95% 3 to 9", of a count alone. */

@@ -329,4 +329,19 @@ def compiled(folder):
     hw.need("hotBuffers" in json.dumps(found), f"{found}")
 
 
+@TESTS.test
+def totals_have_ranges(folder):
+    """Totals are estimates with a range, also where only bytes are known; without a sample it is not 0 for sure"""
+    def written(name, size, children):
+        frame = {"functionName": name, "scriptId": "0", "url": "", "lineNumber": -1, "columnNumber": -1}
+        return {"callFrame": frame, "selfSize": size, "id": 1, "children": children}
+    for name, leaves, least in (("empty", [], "0 B"), ("some", [written("f", 8192, [])], None)):
+        file = folder / f"{name}.heapprofile"
+        file.write_text(json.dumps({"head": written("(root)", 0, leaves), "samples": []}))
+        low, high = hw.report(file)["totals"]["ranges"]["live_bytes_at_end"]
+        hw.need(low <= 8192 * len(leaves) < high, f"{name}: {low} to {high}")
+        totals = hw.ask("report", file).split("Totals\n")[1].splitlines()
+        hw.need(totals[0].startswith("  live then") and totals[1].startswith(f"    95% {least or ''}"), f"{name}: {totals}")
+
+
 TESTS.main(width=2)
