@@ -217,15 +217,15 @@ class Plugin:
         size = mark.args[0] if mark else self.default
         return None if size is None else parse_size(size)
 
-    def judge(self, test, limit):
+    def judge(self, item, test, limit):
         if test:
             return self.recording.judge(test, limit)
-        self.unchecked += 1
+        item.heapwise_unchecked = True
         return "its heap limit can't be checked: this process is not recorded by heapwise" if self.required else None
 
     def run(self, item):
         """Around the call of a test: a generator of one step."""
-        item.heapwise_problem = None
+        item.heapwise_problem, item.heapwise_unchecked = None, False
         try:
             limit = self.limit_of(item)
         except ValueError as error:
@@ -236,7 +236,11 @@ class Plugin:
         yield
         self.recording.end(test)
         if limit is not None:
-            item.heapwise_problem = self.judge(test, limit)
+            item.heapwise_problem = self.judge(item, test, limit)
+
+    def pytest_runtest_logreport(self, report):
+        """Counts what reports say: those of other processes (pytest-xdist, pytest-forked) get here as well."""
+        self.unchecked += bool(getattr(report, "heapwise_unchecked", False))
 
     def summary(self):
         """A sentence for the end of the run; None: there is nothing to say."""
@@ -268,6 +272,7 @@ def pytest_configure(config):
         except ValueError as error:
             raise pytest.UsageError(f"--limit-heap: {error}") from None
     config.heapwise_plugin = Plugin(config)
+    config.pluginmanager.register(config.heapwise_plugin, "heapwise limits")
 
 
 if pytest:
@@ -278,7 +283,10 @@ if pytest:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(item, call):
         outcome = yield
-        report_problem(outcome.get_result(), getattr(item, "heapwise_problem", None))
+        report = outcome.get_result()
+        if report.when == "call" and getattr(item, "heapwise_unchecked", False):
+            report.heapwise_unchecked = True
+        report_problem(report, getattr(item, "heapwise_problem", None))
 
 
 def pytest_terminal_summary(terminalreporter, config):
