@@ -22,6 +22,8 @@
 
 /* As runtime.MemProfileRate is by default, in bytes. */
 #define GO_RATE_USUAL 524288u
+/* The runtime takes any larger one for this (fastexprand() in runtime/malloc.go), in bytes. */
+#define GO_RATE_MOST 0x7000000u
 
 /* Which figures. */
 enum go_state {
@@ -38,7 +40,7 @@ struct go_about {
 	bool is_there;       /* false: it has ended, or executes another program */
 };
 
-/* Sums of all stacks: estimates, except at a rate of 1. */
+/* Sums of all stacks: estimates by the rate, or GO_RATE_MOST if that is less; exact at 1. */
 struct go_sums {
 	size_t stacks;
 	uint64_t samples; /* taken; no estimate */

@@ -140,11 +140,12 @@ static bool take_route(const struct options *options, const char *text, enum att
 /* As the flag of `go test`: bytes, here with a unit, too. */
 static bool take_rate(const struct options *options, const char *text, uint64_t *ret)
 {
-	if (options_size(text, ret) && *ret && *ret <= INT64_MAX)
+	if (options_size(text, ret) && *ret && *ret <= GO_RATE_MOST)
 		return true;
 	return take_or_refuse(options,
 		error_create(ERROR_USAGE,
-			"invalid --memprofilerate '%s': expected bytes from 1 on (524288, 512K)",
+			"invalid --memprofilerate '%s': expected bytes from 1 on (524288, 512K) up "
+			"to 112M: Go's runtime takes larger ones for that",
 			text));
 }
 

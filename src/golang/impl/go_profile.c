@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "golang/impl/go_buckets.h"
 #include "golang/impl/go_encode.h"
 #include "golang/impl/go_program.h"
@@ -163,6 +164,12 @@ enum go_rate_end go_profile_end(struct go_profile *profile)
 	return is_other ? GO_RATE_OTHER : end;
 }
 
+/* How many bytes there are between two samples on average. */
+static uint64_t sample_distance(const struct go_profile *profile)
+{
+	return min(profile->rate, (uint64_t)GO_RATE_MOST);
+}
+
 static void sums_add(
 	struct go_sums *sums, const struct go_figures *figures, uint64_t rate, enum go_state state)
 {
@@ -184,8 +191,8 @@ struct go_sums go_profile_sums(const struct go_profile *profile)
 		const struct go_bucket *bucket = &buckets->buckets.data[i];
 		sums.stacks += bucket->now.allocations > 0;
 		sums.samples += bucket->now.allocations;
-		sums_add(&sums, &bucket->now, profile->rate, GO_STATE_NOW);
-		sums_add(&sums, &bucket->published, profile->rate, GO_STATE_GC);
+		sums_add(&sums, &bucket->now, sample_distance(profile), GO_STATE_NOW);
+		sums_add(&sums, &bucket->published, sample_distance(profile), GO_STATE_GC);
 	}
 	return sums;
 }
@@ -209,6 +216,6 @@ struct error *go_profile_encode(
 	const struct go_profile *profile, const struct go_encoding *encoding, struct buf *out)
 {
 	const struct go_mapping mapping = profile_mapping(&profile->program);
-	return go_encode(&profile->buckets, &profile->program.functions, &mapping, profile->rate,
-		encoding, out);
+	return go_encode(&profile->buckets, &profile->program.functions, &mapping,
+		sample_distance(profile), encoding, out);
 }

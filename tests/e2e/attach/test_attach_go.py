@@ -290,6 +290,19 @@ def both(folder):
 
 
 @TESTS.test
+def rate_beyond_runtime(folder):
+    """Estimates of a program whose rate is above what the runtime goes by (112 MiB) are made with that"""
+    with program("go_profiled", RATE=1 << 40) as target:
+        target.tell("churn", 3000000)
+        hw.ask("attach", str(target.pid), "-o", folder / "x.pb.gz", "--for", "1ms")
+    found = hw.report(folder / "x.pb.gz")
+    hw.need(found["recording"]["sample_bytes"] == 7 << 24, f"{found['recording']}")
+    # Blocks of 3000 to 3006 bytes take 3072; of 78 samples, expected, 40 are fewer than chance explains.
+    bytes_in_all = found["totals"]["allocated_bytes"]
+    hw.need(0.5 < bytes_in_all / (3072 * 3000000) < 2, f"{bytes_in_all} bytes")
+
+
+@TESTS.test
 def other_rate_is_in_file(folder):
     """That the rate was another one meanwhile is said in the file, also if heapwise never set it"""
     for name, more in (("go_sampled", {}), ("go_profiled", {"RATE": 1})):
@@ -367,7 +380,7 @@ def refused(folder):
         (folder / "there").write_text("x")
         for status, reason, *words in ((3, "samples every 4096 bytes already", "--memprofilerate=1"), (2, "see --memprofilerate", "--mode=exact"),
                                        (2, "is not known", "--before=none"), (2, "expected now or gc", "--at=peak"),
-                                       (2, "expected bytes", "--memprofilerate=0"), (4, "already exists", "-o", folder / "there")):
+                                       (2, "expected bytes", "--memprofilerate=0"), (2, "up to 112M", "--memprofilerate=113M"), (4, "already exists", "-o", folder / "there")):
             ended = hw.heapwise("attach", str(target.pid), *(() if "-o" in words else ("-o", folder / "x")), "--for=1ms", *words)
             hw.need(ended.status == status and reason in ended.errors, f"{words}: {ended}")
         hw.need(target.tell("leak", 1) == 4096 and (folder / "there").read_text() == "x", "it was changed")
