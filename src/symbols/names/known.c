@@ -111,9 +111,18 @@ static bool has_alloc(const char *name)
 	return false;
 }
 
+/* A #[global_allocator]'s own function, of whichever crate: "<app::Counting as
+ * core::alloc::global::GlobalAlloc>::alloc". */
+static bool is_rust_allocator(const char *function)
+{
+	return strstr(function, " as core::alloc::global::GlobalAlloc>::") != NULL;
+}
+
 bool known_wrapper(const char *function)
 {
 	size_t len = without_arguments(function);
+	if (is_rust_allocator(function))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(wrapper_ends); i++)
 		if (known_ends_with(function, len, wrapper_ends[i]))
 			return true;
@@ -123,12 +132,12 @@ bool known_wrapper(const char *function)
 	return family && has_alloc(function);
 }
 
-/* Crates that come with Rust. */
-static const char *const rust_crates[] = {
-	"std::", "core::", "alloc::", "hashbrown::", "std[", "core[", "alloc["};
+/* Crates that come with Rust; "__rustc": what the compiler makes itself (of 1.87 and later). */
+static const char *const rust_crates[] = {"std::", "core::", "alloc::", "hashbrown::",
+	"panic_unwind::", "__rustc::", "std[", "core[", "alloc["};
 /* Where their sources lie. */
-static const char *const rust_folders[] = {
-	"/rustc/", "/library/std/src/", "/library/core/src/", "/library/alloc/src/"};
+static const char *const rust_folders[] = {"/rustc/", "/library/std/src/", "/library/core/src/",
+	"/library/alloc/src/", "/library/panic_unwind/src/", "/hashbrown-", "/hashbrown/src/"};
 
 /* The last word of "T as core::clone::Clone" up to its '>', whichever they are. */
 static const char *trait_of(const char *self)
@@ -165,7 +174,8 @@ static bool is_rust_std(const char *function)
 	if (*function != '<')
 		return known_beginning(function, rust_crates, ARRAY_SIZE(rust_crates)) != NULL ||
 		       strncmp(function, "__rust_", 7) == 0 ||
-		       strncmp(function, "__rdl_", 6) == 0 || strncmp(function, "__rg_", 5) == 0;
+		       strcmp(function, "rust_panic") == 0 || strncmp(function, "__rdl_", 6) == 0 ||
+		       strncmp(function, "__rg_", 5) == 0;
 	const char *trait = trait_of(function + 1);
 	if (!is_rust_type(function + 1))
 		return false;
@@ -178,7 +188,8 @@ static bool is_rust(const char *function, const char *linkage_name, const char *
 		if (strstr(file, rust_folders[i]))
 			return true;
 	return strncmp(function, "__rust_", 7) == 0 || strncmp(function, "__rdl_", 6) == 0 ||
-	       strncmp(function, "__rg_", 5) == 0 || name_is_rust(function, linkage_name);
+	       strncmp(function, "__rg_", 5) == 0 || strncmp(function, "__rustc::", 9) == 0 ||
+	       name_is_rust(function, linkage_name);
 }
 
 /* After a return type, which names of other tools may have: "void std::f<int>". */
