@@ -96,6 +96,11 @@ enum hw_attach_inline {
 	HW_INLINE_RALLOCX,
 	HW_INLINE_DALLOCX,
 	HW_INLINE_SDALLOCX,
+	/* mimalloc's, of either: what Rust's bindings call. */
+	HW_INLINE_ZALLOC,
+	HW_INLINE_MALLOC_ALIGNED,
+	HW_INLINE_ZALLOC_ALIGNED,
+	HW_INLINE_REALLOC_ALIGNED,
 	/* The allocator's own operators: in the order of HW_ATTACH_NEW to
 	   HW_ATTACH_DELETE_ARRAY_ALIGNED_NOTHROW. */
 	HW_INLINE_NEW,

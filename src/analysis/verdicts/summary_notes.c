@@ -360,8 +360,8 @@ static void add_other_malloc(const struct model *model, struct text *text)
 		text_add(text,
 			"The executable defines malloc itself, or is linked with an allocator that "
 			"does. Calls of that malloc are not recorded, because LD_PRELOAD can't "
-			"replace it. Link the program with a shared malloc library or with libc's "
-			"malloc instead.\n");
+			"replace it. Start the program alone: 'heapwise attach PID' records them. "
+			"Or link it with a shared malloc library or with libc's malloc.\n");
 }
 
 static void add_surroundings(const struct model *model, struct text *text)

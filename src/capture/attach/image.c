@@ -120,6 +120,10 @@ static const char *const inline_names[HW_INLINE_NEW] = {
 	[HW_INLINE_RALLOCX] = "rallocx",
 	[HW_INLINE_DALLOCX] = "dallocx",
 	[HW_INLINE_SDALLOCX] = "sdallocx",
+	[HW_INLINE_ZALLOC] = "zalloc",
+	[HW_INLINE_MALLOC_ALIGNED] = "malloc_aligned",
+	[HW_INLINE_ZALLOC_ALIGNED] = "zalloc_aligned",
+	[HW_INLINE_REALLOC_ALIGNED] = "realloc_aligned",
 };
 
 static bool is_other(unsigned function)

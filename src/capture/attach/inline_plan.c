@@ -20,6 +20,7 @@
 
 /* Names of allocators beside malloc: jemalloc's, as Rust has it too, tcmalloc's, mimalloc's. */
 static const char *const prefixes[] = {"je_", "_rjem_", "rjem_", "tc_", "mi_"};
+#define PREFIX_OF_MIMALLOC ((unsigned)ARRAY_SIZE(prefixes))
 
 /* A symbol of one of the functions. */
 struct found_symbol {
@@ -51,6 +52,11 @@ static bool is_of_jemalloc(unsigned function)
 	return function >= HW_INLINE_MALLOCX && function <= HW_INLINE_SDALLOCX;
 }
 
+static bool is_of_mimalloc(unsigned function)
+{
+	return function >= HW_INLINE_ZALLOC && function <= HW_INLINE_REALLOC_ALIGNED;
+}
+
 /* The function with that name without a prefix, which may be followed by `end`. */
 static unsigned function_of(const char *name, const char *end)
 {
@@ -71,13 +77,16 @@ static void note_symbol(struct inline_search *s, struct found_symbol_vec *to, co
 	/* Of a dynamic program a function that only its file knows is none of an allocator's. */
 	bool is_hidden = symbol.is_local && !*end && s->objects->debug;
 	symbol.function = is_hidden ? HW_INLINE_FUNCTIONS : function_of(name, end);
+	if (is_of_mimalloc(symbol.function)) /* without its prefix it is somebody else's */
+		symbol.function = HW_INLINE_FUNCTIONS;
 	for (unsigned i = 0; i < ARRAY_SIZE(prefixes) && symbol.function == HW_INLINE_FUNCTIONS;
 		i++) {
 		size_t length = strlen(prefixes[i]);
 		if (strncmp(name, prefixes[i], length) != 0)
 			continue;
 		unsigned function = function_of(name + length, end);
-		if (!is_of_family(function) && !is_of_jemalloc(function))
+		bool is_named = i + 1 == PREFIX_OF_MIMALLOC && is_of_mimalloc(function);
+		if (!is_of_family(function) && !is_of_jemalloc(function) && !is_named)
 			continue;
 		symbol.function = function;
 		symbol.prefix = i + 1;
@@ -246,11 +255,20 @@ static const char *add_functions(struct inline_search *s, unsigned first, unsign
 	return why;
 }
 
+/* What tells an allocator of that prefix. Of mimalloc, Rust links nothing but what is called. */
+static const struct found_symbol *find_allocator(const struct inline_search *s, unsigned prefix)
+{
+	const struct found_symbol *found = find_symbol(s, HW_INLINE_MALLOC, prefix);
+	return found || prefix != PREFIX_OF_MIMALLOC
+		       ? found
+		       : find_symbol(s, HW_INLINE_MALLOC_ALIGNED, prefix);
+}
+
 /* The first prefix whose functions are others than malloc; 0: there is none. */
 static unsigned other_prefix(const struct inline_search *s)
 {
 	for (unsigned prefix = 1; prefix <= ARRAY_SIZE(prefixes); prefix++) {
-		const struct found_symbol *malloc = find_symbol(s, HW_INLINE_MALLOC, prefix);
+		const struct found_symbol *malloc = find_allocator(s, prefix);
 		if (malloc && find_symbol(s, HW_INLINE_FREE, prefix) &&
 			!is_changed_already(s->plan, malloc->address))
 			return prefix;
@@ -301,19 +319,30 @@ static struct error *add_malloc(struct inline_search *s)
 		   : NULL;
 }
 
+/* What only mimalloc has. It may be malloc itself, by another name for the same functions. */
+static const char *add_of_mimalloc(struct inline_search *s, const char **ret_which)
+{
+	const struct found_symbol *free = find_symbol(s, HW_INLINE_FREE, PREFIX_OF_MIMALLOC);
+	if (!free || !is_changed_already(s->plan, free->address))
+		return NULL;
+	return add_functions(
+		s, HW_INLINE_ZALLOC, HW_INLINE_REALLOC_ALIGNED, PREFIX_OF_MIMALLOC, ret_which);
+}
+
 /* The other allocator as a whole, or nothing of it. */
 static struct error *add_other(struct inline_search *s)
 {
 	struct inline_plan *plan = s->plan;
-	const char *which = NULL;
+	const char *which = NULL, *why = NULL;
 	unsigned prefix = other_prefix(s);
 	size_t before = plan->functions.len;
-	if (!prefix)
-		return NULL;
-	plan->prefix = prefixes[prefix - 1];
-	const char *why = add_functions(s, HW_INLINE_MALLOC, HW_INLINE_PVALLOC, prefix, &which);
-	if (!why)
+	plan->prefix = prefixes[(prefix ? prefix : PREFIX_OF_MIMALLOC) - 1];
+	if (prefix)
+		why = add_functions(s, HW_INLINE_MALLOC, HW_INLINE_PVALLOC, prefix, &which);
+	if (prefix && !why)
 		why = add_functions(s, HW_INLINE_MALLOCX, HW_INLINE_SDALLOCX, prefix, &which);
+	if (!why)
+		why = add_of_mimalloc(s, &which);
 	if (!why)
 		return NULL;
 	plan->functions.len = before;

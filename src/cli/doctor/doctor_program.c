@@ -143,11 +143,13 @@ static void look_at_own_heap(struct findings *findings, const struct program *p)
 	struct inspection inspection;
 	bool known = inspection_make(p->image, &inspection);
 	inspection_deinit(&inspection);
-	if (p->own_malloc || (known && inspection.own_malloc)) {
+	if (p->own_malloc || (known && inspection.own_malloc) || program_has_own_malloc(p->image)) {
 		findings_add(findings, FINDING_PROBLEM, "own-malloc",
-			"%s defines its own malloc: its calls of it%s can't be recorded", p->image,
-			p->own_malloc ? ", and those of its libraries," : "");
-		findings_fix(findings, "link its allocator as a shared library, or without it");
+			"%s defines its own malloc: its calls of it%s can't be recorded by "
+			"'heapwise run'",
+			p->image, p->own_malloc ? ", and those of its libraries," : "");
+		findings_fix(findings, "start it alone, and 'heapwise attach PID' records them; or "
+				       "link its allocator as a shared library, or without it");
 		doctor_check_own_heap(findings, p);
 	}
 	if (known && inspection.go)

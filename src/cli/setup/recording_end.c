@@ -11,6 +11,12 @@
 #include "cli/terminal/message.h"
 #include "sources/hpw_unrecorded.h"
 
+/* What records an allocator that no preloaded library can replace. */
+static void add_attach_instead(struct text *text)
+{
+	text_add(text, " (start it alone, and 'heapwise attach PID' records them)");
+}
+
 static void add_unfreed(struct text *text, const struct recorder_totals *t)
 {
 	if (t->live_blocks) {
@@ -20,6 +26,12 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 		text_add(text, t->is_changed    ? " live when the mode was changed"
 			       : t->is_detached ? " live when it was detached"
 						: " never freed");
+		if (t->notes & HPW_NOTE_OWN_MALLOC && !(t->notes & HPW_NOTE_IN_FRONT)) {
+			text_add(text,
+				"; the executable has another allocator in it, whose calls are NOT "
+				"recorded");
+			add_attach_instead(text);
+		}
 	} else if (t->notes & HPW_NOTE_NOT_ATTACHED) {
 		text_add(text, "NOTHING was recorded: not enough address space for the recorder in "
 			       "the program (ulimit -v?)");
@@ -29,6 +41,7 @@ static void add_unfreed(struct text *text, const struct recorder_totals *t)
 			"calls are NOT recorded: put libheapwise-rt.so first in LD_PRELOAD");
 	} else if (t->notes & HPW_NOTE_OWN_MALLOC) {
 		text_add(text, "the executable defines its own malloc; its calls are NOT recorded");
+		add_attach_instead(text);
 	} else {
 		text_add(text, t->lost          ? "no block that was seen was live at the end"
 			       : t->allocations ? "every block was freed"

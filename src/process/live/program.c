@@ -97,6 +97,7 @@ static uint16_t header_field(const struct elf_image *image, size_t offset)
 static bool is_malloc(const char *name, bool plain_only)
 {
 	static const char *const names[] = {"malloc", "je_malloc", "_rjem_malloc", "mi_malloc",
+		"mi_malloc_aligned", /* all that Rust links */
 		"tc_malloc", "rpmalloc", "sn_malloc"};
 	size_t count = plain_only ? 1 : sizeof(names) / sizeof(names[0]);
 	for (size_t i = 0; i < count; i++)

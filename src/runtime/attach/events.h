@@ -32,7 +32,7 @@ struct at_caller {
 
 typedef void *at_malloc_function(size_t size);
 typedef void *at_realloc_function(void *block, size_t size);
-typedef void *at_resize_function(void *block, size_t size, int flags);
+typedef void *at_resize_function(void *block, size_t size, uint64_t flags);
 typedef void at_free_function(void *block);
 typedef void *at_aligned_alloc_function(size_t alignment, size_t size);
 
@@ -65,7 +65,7 @@ void at_record_free(void *block, enum hw_free_kind kind, struct at_caller caller
  * rallocx. */
 struct at_resize {
 	at_resize_function *real;
-	int flags;
+	uint64_t flags; /* rallocx's, an alignment, or none */
 };
 
 /* Calls `how` for a block that is not NULL and records it. Returns the result. */

@@ -21,8 +21,8 @@
 			bytes) ", 1, 0xcc\n\t"                                                     \
 			       ".size hw_attach_stubs, . - hw_attach_stubs\n\t.popsection")
 /* The tool writes stubs there: HW_INLINE_FUNCTIONS of HW_ATTACH_STUB_BYTES each. */
-STUBS(49, 64);
-_Static_assert(HW_INLINE_FUNCTIONS == 49 && HW_ATTACH_STUB_BYTES == 64, "as above");
+STUBS(53, 64);
+_Static_assert(HW_INLINE_FUNCTIONS == 53 && HW_ATTACH_STUB_BYTES == 64, "as above");
 
 /* A function of an allocator needs less than the first on its stack until it calls another one; a
  * signal's frame is larger (the registers alone, and 512 bytes of floating point). Further below
@@ -152,7 +152,7 @@ INLINED void record_free(unsigned function, void *block, uint64_t a, uint64_t b,
 }
 
 INLINED void *record_resize(
-	unsigned function, void *block, size_t size, int flags, struct at_caller caller)
+	unsigned function, void *block, size_t size, uint64_t flags, struct at_caller caller)
 {
 	const struct at_resize how = {ORIGINAL(function, at_resize_function *), flags};
 	struct call call;
@@ -260,7 +260,34 @@ AT_HOOK void *at_inline_mallocx(size_t size, int flags)
 AT_HOOK void *at_inline_rallocx(void *block, size_t size, int flags);
 AT_HOOK void *at_inline_rallocx(void *block, size_t size, int flags)
 {
-	return record_resize(HW_INLINE_RALLOCX, block, size, flags, AT_CALLER());
+	return record_resize(HW_INLINE_RALLOCX, block, size, (unsigned)flags, AT_CALLER());
+}
+
+/* The size comes first. */
+#define DEFINE_SIZED_ALIGNED(name, function, kind)                                                 \
+	AT_HOOK void *at_inline_##name(size_t size, size_t alignment);                             \
+	AT_HOOK void *at_inline_##name(size_t size, size_t alignment)                              \
+	{                                                                                          \
+		return record_alloc(function, size, alignment, size, kind, AT_CALLER());           \
+	}
+
+DEFINE_ALLOC(zalloc, HW_INLINE_ZALLOC, HW_CALLOC)
+DEFINE_SIZED_ALIGNED(malloc_aligned, HW_INLINE_MALLOC_ALIGNED, HW_MEMALIGN)
+DEFINE_SIZED_ALIGNED(zalloc_aligned, HW_INLINE_ZALLOC_ALIGNED, HW_CALLOC)
+
+AT_HOOK void *at_inline_realloc_aligned(void *block, size_t size, size_t alignment);
+AT_HOOK void *at_inline_realloc_aligned(void *block, size_t size, size_t alignment)
+{
+	struct at_caller caller = AT_CALLER();
+	struct call call;
+	if (block)
+		return record_resize(HW_INLINE_REALLOC_ALIGNED, block, size, alignment, caller);
+	bool is_event = call_begin(&call, caller.sp);
+	block = ORIGINAL(HW_INLINE_REALLOC_ALIGNED, any_alloc *)(0, size, alignment);
+	if (!is_event)
+		return block;
+	call_end(&call);
+	return at_record_alloc(block, size, HW_MEMALIGN, caller);
 }
 
 DEFINE_FREE(dallocx, HW_INLINE_DALLOCX, HW_FREE)
