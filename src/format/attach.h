@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define HW_ATTACH_MAGIC 0x3168636174746168ull /* "hattach1" */
-#define HW_ATTACH_VERSION 3u
+#define HW_ATTACH_VERSION 4u
 
 /* As the image is shown in the process's memory map: /memfd:heapwise-attach */
 #define HW_ATTACH_NAME "heapwise-attach"
