@@ -20,7 +20,12 @@ struct java_agent_state {
 	uint64_t live;        /* sampled objects that were live when it last looked */
 	uint64_t memory;      /* bytes that the agent has */
 	uint64_t recorded_ns;
-	uint64_t young_bytes; /* of a profile: live bytes that no collection has looked at yet */
+	uint64_t early;         /* samples that threads drew before, at a larger interval */
+	uint64_t early_bytes;   /* allocated bytes that these stand for */
+	uint64_t all_bytes;     /* allocated bytes that all samples stand for */
+	uint64_t waiting;       /* threads whose next sample is still one of these */
+	uint64_t waiting_bytes; /* the sum of their intervals */
+	uint64_t young_bytes;   /* of a profile: live bytes that no collection has looked at yet */
 };
 
 /*

@@ -137,6 +137,26 @@ static void say_missing(const struct java_agent_state *state)
 			state->cut, state->samples, state->depth);
 }
 
+/* Ranges are those of the recording's interval. What comes before the first sample of a thread that
+ * ran before is less certain, which counts where it may be a tenth of all. */
+static void say_early(const struct java_agent_state *state)
+{
+	_cleanup_(text_deinit) struct text text;
+	text_init(&text);
+	if ((state->early_bytes + state->waiting_bytes) * 10 <= state->all_bytes)
+		return;
+	text_add(&text, "ranges are too narrow here: a thread that ran before takes the interval "
+			"after its next sample only. ");
+	text_add_counted(&text, state->early, "such sample stands", "such samples stand");
+	text_add(&text, " for about ");
+	text_add_bytes(&text, state->early_bytes);
+	text_add(&text, "; ");
+	text_add_counted(&text, state->waiting, "thread has", "threads have");
+	text_add(&text, " had none yet, so what they allocated is missing. Record longer, or with "
+			"the interval of before");
+	message("%s", text.failed ? "?" : text.data);
+}
+
 static void say_young(const struct java_session *session)
 {
 	const struct java_agent_state *state = &session->state;
@@ -270,6 +290,7 @@ static int profile_show(struct java_session *session)
 	if (error)
 		return message_error(error);
 	say_missing(&session->state);
+	say_early(&session->state);
 	say_young(session);
 	bool stays = shown->form == JAVA_FORM_USUAL || shown->form == JAVA_FORM_PPROF;
 	return stays ? profile_usual(session) : profile_formed(session);

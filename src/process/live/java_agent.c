@@ -30,6 +30,11 @@ static const struct {
 	{"live", offsetof(struct java_agent_state, live), false, false},
 	{"memory", offsetof(struct java_agent_state, memory), false, false},
 	{"recorded_ns", offsetof(struct java_agent_state, recorded_ns), false, false},
+	{"early", offsetof(struct java_agent_state, early), false, true},
+	{"early_bytes", offsetof(struct java_agent_state, early_bytes), false, true},
+	{"all_bytes", offsetof(struct java_agent_state, all_bytes), false, true},
+	{"waiting", offsetof(struct java_agent_state, waiting), false, true},
+	{"waiting_bytes", offsetof(struct java_agent_state, waiting_bytes), false, true},
 	{"young_bytes", offsetof(struct java_agent_state, young_bytes), false, true},
 };
 

@@ -106,6 +106,60 @@ jvm_jni agent_jni(void)
 		       : jni;
 }
 
+/* ---- Intervals of threads -------------------------------------------------------------------- */
+
+static uint64_t thread_mark(jvm_tool tool, jvm_object thread)
+{
+	void *mark = NULL;
+	if (jvm_function(tool, JVM_GET_THREAD_STORAGE, int (*)(jvm_tool, jvm_object, void **))(
+		    tool, thread, &mark))
+		return 0;
+	return (uintptr_t)mark;
+}
+
+static void thread_mark_set(jvm_tool tool, jvm_object thread, uint64_t mark)
+{
+	jvm_function(tool, JVM_SET_THREAD_STORAGE, int (*)(jvm_tool, jvm_object, const void *))(
+		tool, thread, (const void *)(uintptr_t)mark);
+}
+
+struct waiting threads_mark(jvm_jni jni, uint64_t interval)
+{
+	struct waiting waiting = {0};
+	int32_t count = 0;
+	jvm_object *threads = NULL;
+	/* While the JVM starts there are none. */
+	if (!jni ||
+		jvm_function(agent.tool, JVM_GET_ALL_THREADS,
+			int (*)(jvm_tool, int32_t *, jvm_object **))(agent.tool, &count, &threads))
+		return waiting;
+	for (int32_t i = 0; i < count; i++) {
+		uint64_t mark = thread_mark(agent.tool, threads[i]);
+		if (!mark && interval)
+			thread_mark_set(agent.tool, threads[i], interval);
+		waiting.threads += mark > agent.settings.interval;
+		waiting.bytes += mark > agent.settings.interval ? mark : 0;
+		jni_function(jni, JNI_INDEX_DELETE_LOCAL, void (*)(jvm_jni, jvm_object))(
+			jni, threads[i]);
+	}
+	jvm_function(agent.tool, JVM_DEALLOCATE, int (*)(jvm_tool, void *))(agent.tool, threads);
+	return waiting;
+}
+
+uint64_t thread_drawn(jvm_tool tool, jvm_object thread)
+{
+	uint64_t interval = agent.settings.interval, mark = thread_mark(tool, thread);
+	if (mark != interval)
+		thread_mark_set(tool, thread, interval);
+	return mark ? mark : interval;
+}
+
+static int interval_set(uint64_t interval)
+{
+	return jvm_function(agent.tool, JVM_SET_SAMPLING_INTERVAL, int (*)(jvm_tool, int32_t))(
+		agent.tool, (int32_t)interval);
+}
+
 /* ---- Switching on and off ------------------------------------------------------------------ */
 
 static int capabilities_change(enum jvm_position position, const unsigned *bits, size_t count)
@@ -154,8 +208,9 @@ static bool sampling_on(struct reply *reply)
 			agent.tool, JVM_SET_CALLBACKS, int (*)(jvm_tool, const void *, int32_t))(
 			agent.tool, callbacks, sizeof(callbacks));
 	if (!error)
-		error = jvm_function(agent.tool, JVM_SET_SAMPLING_INTERVAL,
-			int (*)(jvm_tool, int32_t))(agent.tool, (int32_t)agent.settings.interval);
+		threads_mark(agent_jni(), INTERVAL_USUAL);
+	if (!error)
+		error = interval_set(agent.settings.interval);
 	if (error) {
 		reply_fail(reply, "the JVM refuses to sample allocations (JVM TI error %d)", error);
 		return false;
@@ -174,6 +229,9 @@ static void sampling_off(void)
 	event_set(JVM_DISABLE, JVM_EVENT_COLLECTED);
 	if (atomic_exchange(&agent.is_recording, false))
 		agent.recorded_ns += agent_now_ns(CLOCK_MONOTONIC) - agent.resumed_ns;
+	/* Threads that start from now on draw at the JVM's own interval, which is the usual one. */
+	threads_mark(agent_jni(), agent.settings.interval);
+	interval_set(INTERVAL_USUAL);
 	/* For other agents. */
 	capabilities_change(JVM_RELINQUISH_CAPABILITIES, needed, 1);
 	live_sweeper_end();
@@ -208,6 +266,8 @@ static void agent_start(const struct request *request, jvm_jni jni, struct reply
 		sample_tables_deinit(&agent.tables);
 	agent.has_tables = sample_tables_init(&agent.tables);
 	agent.settings = request->settings;
+	agent.early = 0;
+	agent.early_bytes = agent.all_bytes = 0;
 	pthread_mutex_unlock(&agent.tables_lock);
 	atomic_store(&agent.samples, 0);
 	atomic_store(&agent.lost, 0);
@@ -281,21 +341,26 @@ static void agent_dump(const struct request *request, jvm_jni jni, struct reply 
 		reply_add(reply, "young_bytes=%llu\n", (unsigned long long)young);
 }
 
-static void state_report(struct reply *reply)
+static void state_report(jvm_jni jni, struct reply *reply)
 {
+	const struct waiting waiting = threads_mark(jni, 0);
 	pthread_mutex_lock(&agent.tables_lock);
 	unsigned long long bytes = agent.tables.bytes, live = agent.tables.live_now;
+	unsigned long long early = agent.early, early_bytes = (unsigned long long)agent.early_bytes,
+			   all_bytes = (unsigned long long)agent.all_bytes;
 	pthread_mutex_unlock(&agent.tables_lock);
 	reply_add(reply,
 		"recording=%d\nstarted=%d\ninterval=%llu\ndepth=%u\nfollows_live=%d\n"
 		"samples=%llu\nlost=%llu\ncut=%llu\ncollections=%u\nlive=%llu\nmemory=%llu\n"
-		"recorded_ns=%llu\n",
+		"recorded_ns=%llu\nearly=%llu\nearly_bytes=%llu\n"
+		"all_bytes=%llu\nwaiting=%llu\nwaiting_bytes=%llu\n",
 		atomic_load(&agent.is_recording), agent.has_tables,
 		(unsigned long long)agent.settings.interval, agent.settings.depth,
 		agent.settings.has_live, (unsigned long long)atomic_load(&agent.samples),
 		(unsigned long long)atomic_load(&agent.lost),
 		(unsigned long long)atomic_load(&agent.cut), atomic_load(&agent.epoch), live, bytes,
-		(unsigned long long)recorded_ns());
+		(unsigned long long)recorded_ns(), early, early_bytes, all_bytes,
+		(unsigned long long)waiting.threads, (unsigned long long)waiting.bytes);
 }
 
 static void jvm_ends(jvm_tool tool, jvm_jni jni)
@@ -427,7 +492,7 @@ static void agent_obey(const struct request *request, struct reply *reply)
 	else if (strcmp(request->verb, "status") != 0)
 		reply_fail(reply, "unknown command '%s'", request->verb);
 	if (!reply->is_error)
-		state_report(reply);
+		state_report(jni, reply);
 }
 
 /* Returns 0 always, or the JVM would end at its start; what is wrong is in the reply. */

@@ -40,6 +40,10 @@ struct agent {
 	_Atomic bool is_recording; /* read by callbacks of any thread */
 	_Atomic uint32_t epoch;    /* garbage collections that ended */
 	_Atomic uint64_t samples, lost, cut;
+	/* Samples drawn at a larger interval, by a thread that was there before; `tables` is held.
+	 */
+	uint64_t early;
+	double early_bytes, all_bytes;    /* all_bytes: of all samples */
 	uint64_t start_ns;                /* CLOCK_REALTIME */
 	uint64_t recorded_ns, resumed_ns; /* CLOCK_MONOTONIC: until, and since, the last start */
 	char exit_file[1024];             /* written when the JVM ends; "": nowhere */
@@ -51,6 +55,23 @@ struct agent {
 };
 
 extern struct agent agent;
+
+/*
+ * A thread draws where its next sample is when it starts and after each sample, at the interval
+ * that the JVM has then. A change of the interval is nothing to it before its next sample, so the
+ * agent knows by each thread's storage of JVM TI at which one it drew; none: at that of the
+ * recording. Virtual threads of Java 21 count as drawing at the recording's.
+ */
+struct waiting {
+	uint64_t threads, bytes; /* how many, and the sum of their intervals */
+};
+/*
+ * Marks threads that have no mark with an interval (0: leaves them). Returns those whose next
+ * sample is still drawn at a larger interval than that of the recording.
+ */
+struct waiting threads_mark(jvm_jni jni, uint64_t interval);
+/* The interval that the thread drew its sample at; the next one is drawn at the recording's. */
+uint64_t thread_drawn(jvm_tool tool, jvm_object thread);
 
 /* Callbacks of the JVM (sampling.c). */
 void sampling_object(jvm_tool tool, jvm_jni jni, jvm_object thread, jvm_object object,

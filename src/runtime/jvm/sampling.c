@@ -18,6 +18,7 @@ struct sampled {
 	char thread_name[JAVA_NAME_MAX];
 	void *weak;
 	uint64_t size;
+	uint64_t interval; /* that it was drawn at */
 };
 
 static void sampled_class(jvm_tool tool, jvm_object class, struct sampled *ret)
@@ -133,7 +134,7 @@ static bool sampled_count(struct sampled *sampled)
 	uint32_t id = node ? sample_cell(tables, node, sampled->size) : 0;
 	if (!id)
 		return false;
-	double weight = sample_weight(sampled->size, agent.settings.interval);
+	double weight = sample_weight(sampled->size, sampled->interval);
 	if (sampled->weak) {
 		const struct sample_live live = {
 			sampled->weak, id, atomic_load(&agent.epoch), sampled->size, weight};
@@ -145,6 +146,11 @@ static bool sampled_count(struct sampled *sampled)
 	cell->objects += weight;
 	cell->bytes += weight * (double)sampled->size;
 	cell->samples++;
+	agent.all_bytes += weight * (double)sampled->size;
+	if (sampled->interval > agent.settings.interval) {
+		agent.early++;
+		agent.early_bytes += weight * (double)sampled->size;
+	}
 	return true;
 }
 
@@ -177,6 +183,7 @@ void sampling_object(jvm_tool tool, jvm_jni jni, jvm_object thread, jvm_object o
 	if (sampled && frames) {
 		sampled->frames = frames;
 		sampled->size = (uint64_t)size;
+		sampled->interval = thread_drawn(tool, thread);
 		if (jvm_function(tool, JVM_GET_STACK_TRACE,
 			    int (*)(jvm_tool, jvm_object, int32_t, int32_t, struct jvm_frame *,
 				    int32_t *))(

@@ -51,6 +51,18 @@ public class Service {
 		for (int i = 0; i < count; i++) all[i] = new Ticket();
 		kept[2] = all;
 	}
+	static final java.util.concurrent.Semaphore begin = new java.util.concurrent.Semaphore(0),
+		ended = new java.util.concurrent.Semaphore(0);
+	static void threadWork() {
+		while (true) {
+			begin.acquireUninterruptibly();
+			for (int i = 0; i < 200; i++) { int[] some = new int[246]; some[i] = i; sum += some[i * 7 % 246]; }
+			ended.release();
+		}
+	}
+	static void startThreads() {
+		for (int i = 0; i < 20; i++) { Thread t = new Thread(Service::threadWork); t.setDaemon(true); t.start(); }
+	}
 	public static void main(String[] words) throws Exception {
 		Scanner in = new Scanner(System.in);
 		System.out.println("ready");
@@ -60,6 +72,8 @@ public class Service {
 			else if (line.equals("churn")) churn(100000);
 			else if (line.equals("drop")) { kept[0] = null; }
 			else if (line.equals("tickets")) keepTickets(1234);
+			else if (line.equals("threads")) startThreads();
+			else if (line.equals("work")) { begin.release(20); ended.acquireUninterruptibly(20); }
 			else if (line.equals("quit")) break;
 			System.out.println("done");
 		}
@@ -237,6 +251,26 @@ def estimates(_):
                 checks += 1 + stays
     # 95 % of ranges have the true value; of 40 more than 8 misses come once in 100,000 recordings.
     hw.need(misses <= 8, f"{misses} of {checks} ranges don't have the true value")
+
+
+@TESTS.test
+def early(folder):
+    """a thread that ran before has drawn its next sample at another interval, and the sample counts as that"""
+    file = Path(folder) / "early.pb"
+    with service("-Xint") as target:
+        target.tell("threads", "work")
+        java("start", target.pid, "-i", "100m")
+        target.tell("work")
+        java("stop", target.pid, "-f", str(file))
+        # 4 MB of arrays; a sample of each thread at the new interval would stand for 100 MB.
+        rows = [row for key, row in sites(file).items() if key == ("Service.threadWork", "int[]")]
+        hw.need(sum(row["allocated_bytes"] for row in rows) < 20 << 20, f"{rows}")
+        java("start", target.pid, "-i", "16k")
+        target.tell("work")
+        ended = hw.heapwise("java", "stop", target.pid, "-f", str(file))
+        # Of threads that drew at 100m there is no sample, which must not pass for little.
+        hw.need(ended.status == 0 and "ranges are too narrow here" in ended.errors, f"{ended}")
+        hw.need(target.quit()[2] == 7, "another status")
 
 
 @TESTS.test
