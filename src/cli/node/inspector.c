@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,12 @@
 #define HEAD_BYTES_MAX 16384u
 #define MESSAGE_BYTES_MAX ((size_t)1 << 30)
 #define CONNECT_WAIT_S 10u
+#define SLICE_MS 200u
+
+/* RFC 6455, 4.2.2: the base64 of the SHA-1 of our key and of the number of WebSockets. The key is
+ * always the same, so its answer is. */
+#define KEY "aGVhcHdpc2UtLWhlYXB3aQ=="
+#define KEY_ANSWER "yljg6KLlWemU8LN8UdLQJrbFae8="
 
 enum { FRAME_MORE = 0, FRAME_TEXT = 1, FRAME_CLOSE = 8, FRAME_PING = 9, FRAME_PONG = 10 };
 
@@ -46,14 +53,27 @@ static struct error *bytes_send(int fd, const void *data, size_t len)
 	return NULL;
 }
 
+/* A signal that the caller blocks for as long as the inspector is open has come. */
+static bool is_interrupted(void)
+{
+	sigset_t pending;
+	return !sigpending(&pending) &&
+	       (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+		       sigismember(&pending, SIGHUP) == 1);
+}
+
 /* Receives some bytes, at least one. */
 static struct error *bytes_some(int fd, void *data, size_t room, unsigned wait_s, size_t *ret)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
-	int ready;
-	do {
-		ready = poll(&one, 1, (int)wait_s * 1000);
-	} while (ready < 0 && errno == EINTR);
+	int ready = 0;
+	for (unsigned waited_ms = 0; !ready && waited_ms < wait_s * 1000; waited_ms += SLICE_MS) {
+		do {
+			ready = poll(&one, 1, SLICE_MS);
+		} while (ready < 0 && errno == EINTR);
+		if (is_interrupted())
+			return inspector_odd("was left, as a signal asked for the end");
+	}
 	if (!ready)
 		return inspector_odd("gives no answer: the event loop of the process may be busy");
 	ssize_t got = recv(fd, data, room, 0);
@@ -113,17 +133,15 @@ static struct error *head_receive(int fd, struct text *ret)
 	return NULL;
 }
 
-/* The number of its target, "/0f2c936f-…", from /json/list. */
-static struct error *target_find(uint16_t port, char ret[64])
+/* What it answers to GET of a path, at most `room` - 1 bytes. */
+static struct error *path_get(uint16_t port, const char *path, char *ret, size_t room)
 {
-	static const char key[] = "\"webSocketDebuggerUrl\": \"ws://";
 	_cleanup_(text_deinit) struct text head, request;
-	char body[HEAD_BYTES_MAX];
 	int fd;
 	text_init(&head);
 	text_init(&request);
-	text_printf(&request,
-		"GET /json/list HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n\r\n", port);
+	text_printf(&request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n\r\n",
+		path, port);
 	struct error *error = request.failed ? error_no_memory() : port_connect(port, &fd);
 	if (error)
 		return error;
@@ -132,14 +150,32 @@ static struct error *target_find(uint16_t port, char ret[64])
 		error = head_receive(fd, &head);
 	const char *length = error ? NULL : strcasestr(head.data, "Content-Length:");
 	size_t len = length ? strtoul(length + strlen("Content-Length:"), NULL, 10) : 0;
-	if (!error && (!len || len >= sizeof(body)))
-		error = inspector_odd("its list of targets has no length, or is too long");
+	if (!error && (!len || len >= room))
+		error = inspector_odd("its answer has no length, or is too long");
 	if (!error)
-		error = bytes_receive(fd, body, len, CONNECT_WAIT_S);
+		error = bytes_receive(fd, ret, len, CONNECT_WAIT_S);
 	close(fd);
+	ret[error ? 0 : len] = '\0';
+	return error;
+}
+
+struct error *inspector_prove(uint16_t port)
+{
+	char body[HEAD_BYTES_MAX];
+	struct error *error = path_get(port, "/json/version", body, sizeof(body));
+	if (error || strstr(body, "\"Browser\": \"node.js/"))
+		return error;
+	return inspector_odd("what listens there does not say that it is node");
+}
+
+/* The number of its target, "/0f2c936f-…", from /json/list. */
+static struct error *target_find(uint16_t port, char ret[64])
+{
+	static const char key[] = "\"webSocketDebuggerUrl\": \"ws://";
+	char body[HEAD_BYTES_MAX];
+	struct error *error = path_get(port, "/json/list", body, sizeof(body));
 	if (error)
 		return error;
-	body[len] = '\0';
 	const char *at = strstr(body, key);
 	at = at ? strchr(at + strlen(key), '/') : NULL;
 	if (!at || sscanf(at, "/%62[-0-9a-zA-Z]", ret) != 1)
@@ -147,15 +183,27 @@ static struct error *target_find(uint16_t port, char ret[64])
 	return NULL;
 }
 
+/* Whether a line of the head is "Sec-WebSocket-Accept:" with the answer to our key. */
+static bool key_is_answered(const char *head)
+{
+	static const char name[] = "\r\nSec-WebSocket-Accept:";
+	const char *at = strcasestr(head, name);
+	if (!at)
+		return false;
+	at += strlen(name);
+	at += strspn(at, " \t");
+	return !strncmp(at, KEY_ANSWER, strlen(KEY_ANSWER)) &&
+	       strchr(" \t\r", at[strlen(KEY_ANSWER)]) != NULL;
+}
+
 static struct error *socket_upgrade(int fd, uint16_t port, const char *target)
 {
 	_cleanup_(text_deinit) struct text request, head;
 	text_init(&request);
 	text_init(&head);
-	/* The key only proves that an answer is none of a cache, which is not between us. */
 	text_printf(&request,
 		"GET /%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nUpgrade: websocket\r\n"
-		"Connection: Upgrade\r\nSec-WebSocket-Key: aGVhcHdpc2UtLWhlYXB3aQ==\r\n"
+		"Connection: Upgrade\r\nSec-WebSocket-Key: " KEY "\r\n"
 		"Sec-WebSocket-Version: 13\r\n\r\n",
 		target, port);
 	if (request.failed)
@@ -165,6 +213,8 @@ static struct error *socket_upgrade(int fd, uint16_t port, const char *target)
 		error = head_receive(fd, &head);
 	if (!error && strncmp(head.data, "HTTP/1.1 101", 12) != 0)
 		error = inspector_odd("refuses the connection: it may have too many already");
+	if (!error && !key_is_answered(head.data))
+		error = inspector_odd("is no WebSocket: it does not answer the key");
 	return error;
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,9 +14,10 @@
 #include "base/output_file.h"
 #include "cli/node/inspector.h"
 #include "cli/node/node_process.h"
+#include "process/proc_info.h"
 
 #define ANSWER_WAIT_S 60u
-#define CLOSE_WAIT_MS 2000u
+#define CLOSE_WAIT_MS 10000u
 
 /* Only this user's: heaps have secrets. */
 #define RESULT_MODE 0600u
@@ -46,18 +48,32 @@ static struct error *profile_write(struct output_file *file, const struct text *
 	return result_write(file, answer->data + before, answer->len - 2 - before);
 }
 
-/* Waits; ^C ends that. */
+static sigset_t interrupts_list(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+/* Waits; ^C, which is blocked, ends that. */
 static void time_pass(uint64_t for_ns)
 {
-	sigset_t interrupts;
-	sigemptyset(&interrupts);
-	sigaddset(&interrupts, SIGINT);
-	sigset_t before;
-	sigprocmask(SIG_BLOCK, &interrupts, &before);
+	const sigset_t set = interrupts_list();
 	const struct timespec time = {
 		.tv_sec = (time_t)(for_ns / 1000000000u), .tv_nsec = (long)(for_ns % 1000000000u)};
-	sigtimedwait(&interrupts, NULL, &time);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	sigtimedwait(&set, NULL, &time);
+}
+
+/* What was asked to end has ended. */
+static void interrupts_drop(void)
+{
+	const sigset_t set = interrupts_list();
+	const struct timespec now = {0};
+	while (sigtimedwait(&set, NULL, &now) > 0)
+		;
 }
 
 static struct error *profile_take(
@@ -138,34 +154,69 @@ static void inspector_have_closed(struct node_live *live, const struct node_proc
 	}
 }
 
+/* A listener of the process may be the inspector of another one, as descriptors are inherited. */
+static struct error *process_prove(struct inspector *inspector, struct node_process *process)
+{
+	static const char key[] = "\"result\":{\"type\":\"number\",\"value\":";
+	_cleanup_(text_deinit) struct text answer;
+	text_init(&answer);
+	struct error *error = inspector_ask(inspector, "Runtime.evaluate",
+		"{\"expression\":\"process.pid\",\"returnByValue\":true}", ANSWER_WAIT_S, NULL,
+		NULL, &answer);
+	const char *at = error ? NULL : strstr(answer.data, key);
+	long pid = at ? strtol(at + strlen(key), NULL, 10) : 0;
+	/* 0: the program has put something else in the place of `process`. */
+	if (error || !pid || pid == process_inner_pid(process->pid))
+		return error;
+	/* Not ours to close. */
+	process->opened = false;
+	return error_create(ERROR_ENVIRONMENT,
+		"the inspector at port %u is that of another process (%ld, as that counts)",
+		process->port, pid);
+}
+
 static struct error *result_take(
-	struct node_live *live, const struct node_process *process, struct output_file *file)
+	struct node_live *live, struct node_process *process, struct output_file *file)
 {
 	struct inspector inspector;
 	struct error *error = inspector_open(process->port, &inspector);
 	if (error)
 		return error;
-	error = live->snapshot ? snapshot_take(&inspector, file)
-			       : profile_take(live, &inspector, file);
+	error = process_prove(&inspector, process);
+	if (!error)
+		error = live->snapshot ? snapshot_take(&inspector, file)
+				       : profile_take(live, &inspector, file);
 	inspector_close(&inspector);
+	return error;
+}
+
+/* With signals that would end the command blocked. */
+static struct error *process_take(struct node_live *live, struct output_file *file)
+{
+	struct node_process process;
+	struct error *error = node_process_open(live->pid, &process);
+	if (error)
+		return error;
+	live->port = process.port;
+	error = error_prefix(result_take(live, &process, file), "process %d", (int)live->pid);
+	interrupts_drop();
+	if (process.opened)
+		inspector_have_closed(live, &process);
+	node_process_close(&process);
 	return error;
 }
 
 struct error *node_live_write(struct node_live *live)
 {
-	struct node_process process;
 	_cleanup_(output_file_cleanup) struct output_file file = OUTPUT_FILE_NONE;
 	/* What can't be written is told before anything happens to the process. */
 	struct error *error = output_file_open(live->path, RESULT_MODE, &file);
-	if (!error)
-		error = node_process_open(live->pid, &process);
 	if (error)
 		return error;
-	live->port = process.port;
-	error = result_take(live, &process, &file);
-	error = error_prefix(error, "process %d", (int)live->pid);
-	if (process.opened)
-		inspector_have_closed(live, &process);
-	node_process_close(&process);
+	const sigset_t set = interrupts_list();
+	sigset_t before;
+	sigprocmask(SIG_BLOCK, &set, &before);
+	error = process_take(live, &file);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return error ? error : output_file_commit(&file);
 }

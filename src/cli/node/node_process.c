@@ -17,11 +17,13 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "cli/node/inspector.h"
 #include "process/elf_file.h"
 #include "process/proc_info.h"
 
 #define PORT_USUAL 9229u
 #define OPEN_WAIT_MS 5000u
+#define OTHER_PORT_MS 1000u
 #define POLL_MS 20u
 #define LISTENS "0A" /* TCP_LISTEN in /proc/net/tcp */
 
@@ -191,47 +193,40 @@ static struct error *listeners_find(pid_t pid, struct listener_vec *ret, size_t 
 	return error;
 }
 
-static bool listeners_have(const struct listener_vec *all, size_t count, uint64_t inode)
-{
-	for (size_t i = 0; i < count; i++)
-		if (all->data[i].inode == inode)
-			return true;
-	return false;
-}
-
-/* The port of the last --inspect=HOST:PORT, --inspect-port=PORT or the like among words; 0: there
- * is none. */
-static unsigned port_find(const char *words)
+/* The port of the last --inspect=HOST:PORT, --inspect-port=PORT or the like among words, 0: any;
+ * -1: there is none. */
+static int port_find(const char *words)
 {
 	static const char option[] = "--inspect";
-	unsigned port = 0;
+	int port = -1;
 	for (const char *at = words; at && (at = strstr(at, option)); at += strlen(option)) {
 		size_t len = strcspn(at, " ");
 		const char *end = at + len, *digits = end;
 		while (digits > at && digits[-1] >= '0' && digits[-1] <= '9')
 			digits--;
 		bool is_port = digits < end && (digits[-1] == '=' || digits[-1] == ':');
-		if (is_port)
-			port = (unsigned)strtoul(digits, NULL, 10);
+		unsigned long found = is_port ? strtoul(digits, NULL, 10) : PORT_USUAL;
+		if (is_port && found <= UINT16_MAX)
+			port = (int)found;
 	}
 	return port;
 }
 
-/* The port that its command line or NODE_OPTIONS set. Arguments of its script may look alike: then
- * no inspector is found, and that is said. */
+/* The port that its command line or NODE_OPTIONS set; 0: the system chooses. Arguments of its
+ * script may look alike: then no inspector is found, and that is said. */
 static uint16_t port_asked(pid_t pid)
 {
 	struct proc_info info;
-	unsigned port = 0;
+	int port = -1;
 	struct error *error = proc_info_read(pid, &info);
 	if (!error) {
 		port = port_find(info.command);
-		if (!port)
+		if (port < 0)
 			port = port_find(proc_info_getenv(&info, "NODE_OPTIONS"));
 	}
 	proc_info_deinit(&info);
 	error_destroy(error);
-	return port && port <= UINT16_MAX ? (uint16_t)port : PORT_USUAL;
+	return port >= 0 ? (uint16_t)port : PORT_USUAL;
 }
 
 /* A process in a container has a network of its own. */
@@ -260,52 +255,101 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static bool port_is_proved(uint16_t port)
+{
+	struct error *error = inspector_prove(port);
+	bool is_proved = !error;
+	error_destroy(error);
+	return is_proved;
+}
+
+/* The port of the inspector among the first `own` listeners; 0: none of those that are new is it.
+ * One may be of the program: it is asked what it is once, and only if `port` (0: any) is not
+ * expected any more. */
+static struct error *listener_choose(const struct listener_vec *now, size_t own, uint16_t port,
+	struct inode_vec *known, uint16_t *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < own && !*ret; i++) {
+		const struct listener *found = &now->data[i];
+		bool is_known = port && found->port != port;
+		for (size_t k = 0; k < known->len && !is_known; k++)
+			is_known = known->data[k] == found->inode;
+		if (is_known)
+			continue;
+		if (!inode_vec_push(known, found->inode))
+			return error_no_memory();
+		*ret = port_is_proved(found->port) ? found->port : 0;
+	}
+	return NULL;
+}
+
 static struct error *listener_wait(
-	struct node_process *process, const struct listener_vec *before, size_t before_count)
+	struct node_process *process, uint16_t port, struct inode_vec *known)
 {
 	struct listener_vec now;
 	listener_vec_init(&now);
 	struct error *error = NULL;
-	uint64_t end = now_ms() + OPEN_WAIT_MS;
-	while (!error && !process->opened && now_ms() < end) {
+	uint64_t begin = now_ms();
+	while (!error && !process->opened && now_ms() < begin + OPEN_WAIT_MS) {
 		size_t own;
 		const struct timespec pause = {.tv_nsec = POLL_MS * 1000000l};
 		nanosleep(&pause, NULL);
+		uint16_t expected = now_ms() < begin + OTHER_PORT_MS ? port : 0;
 		error = listeners_find(process->pid, &now, &own);
-		for (size_t i = 0; !error && i < own && !process->opened; i++) {
-			if (listeners_have(before, before_count, now.data[i].inode))
-				continue;
-			process->port = now.data[i].port;
-			process->opened = true;
-		}
+		if (!error)
+			error = listener_choose(&now, own, expected, known, &process->port);
+		process->opened = process->port != 0;
 	}
 	listener_vec_deinit(&now);
 	if (error || process->opened)
 		return error;
 	return error_create(ERROR_ENVIRONMENT,
 		"process %d: did not open its inspector within %u s of SIGUSR1: its event loop may "
-		"be busy in one call, its inspector be open at a port that can't be guessed, or "
-		"its stderr say why",
+		"be busy in one call (then the inspector opens later, and stays open), it may "
+		"handle the signal itself, its inspector be open at a port that can't be guessed, "
+		"or its stderr say why",
 		(int)process->pid, OPEN_WAIT_MS / 1000);
+}
+
+/* What has the port already is its inspector, or in the way. */
+static struct error *port_check(
+	struct node_process *process, uint16_t port, const struct listener_vec *before, size_t own)
+{
+	for (size_t i = 0; port && i < before->len && !process->port; i++) {
+		if (before->data[i].port != port)
+			continue;
+		if (i >= own)
+			return error_create(ERROR_ENVIRONMENT,
+				"process %d: its inspector would listen at port %u, which another "
+				"process has. Nothing was sent to it; end that one's inspector, or "
+				"start node with --inspect-port=0",
+				(int)process->pid, port);
+		struct error *error = inspector_prove(port);
+		if (error)
+			return error_prefix(error,
+				"process %d: listens at port %u, where its inspector would, and it "
+				"is none. No signal was sent; start node with --inspect-port=0",
+				(int)process->pid, port);
+		process->port = port;
+	}
+	return NULL;
 }
 
 static struct error *inspector_find(struct node_process *process)
 {
 	struct listener_vec before;
+	struct inode_vec known;
 	size_t own;
 	uint16_t port = port_asked(process->pid);
 	listener_vec_init(&before);
+	inode_vec_init(&known);
 	struct error *error = listeners_find(process->pid, &before, &own);
+	if (!error)
+		error = port_check(process, port, &before, own);
 	for (size_t i = 0; !error && i < own; i++)
-		if (before.data[i].port == port)
-			process->port = port;
-	for (size_t i = own; !error && !process->port && i < before.len; i++)
-		if (before.data[i].port == port)
-			error = error_create(ERROR_ENVIRONMENT,
-				"process %d: its inspector would listen at port %u, which another "
-				"process has. Nothing was sent to it; end that one's inspector, or "
-				"start node with --inspect-port=0",
-				(int)process->pid, port);
+		if (!inode_vec_push(&known, before.data[i].inode))
+			error = error_no_memory();
 	if (!error && !process->port &&
 		syscall(SYS_pidfd_send_signal, process->pidfd, SIGUSR1, NULL, 0))
 		error = error_errno(ERROR_ENVIRONMENT, errno,
@@ -313,7 +357,8 @@ static struct error *inspector_find(struct node_process *process)
 			"user, or root",
 			(int)process->pid);
 	if (!error && !process->port)
-		error = listener_wait(process, &before, own);
+		error = listener_wait(process, port, &known);
+	inode_vec_deinit(&known);
 	listener_vec_deinit(&before);
 	return error;
 }
@@ -328,9 +373,9 @@ struct error *node_process_open(pid_t pid, struct node_process *ret)
 			"process %d: can't be opened", (int)pid);
 	struct error *error = node_check(pid);
 	if (!error)
-		error = inspector_find(ret);
-	if (!error)
 		error = network_enter(pid);
+	if (!error)
+		error = inspector_find(ret);
 	if (error)
 		node_process_close(ret);
 	return error;

@@ -21,7 +21,8 @@ struct node_process {
 };
 
 /*
- * Finds the inspector of a process, and has it opened if it is not. Enters the network of the
+ * Finds the inspector of a process, and has it opened if it is not: a listener of it that says that
+ * it is one. Enters the network of the
  * process if that is another one (a container). ERROR_INPUT: it is not node, or does not take the
  * signal; ERROR_ENVIRONMENT: what is in the way. Nothing is sent then, unless the message says so.
  */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Files of Node.js, written by the node that is installed: they say what the program knows about itself."""
 
+import contextlib
 import json
 import re
 import socket
@@ -296,6 +297,85 @@ def taken(folder):
             ended = hw.heapwise("node", str(service.process.pid), "--for", "1s", "-o", folder / "x")
             hw.need(ended.status == 4 and b"another process has" in ended.stderr, f"{ended} {ended.stderr}")
             hw.need(not service.error, f"{service.error}")
+
+
+# Programs that listen where an inspector would, or as if they had one.
+PROGRAMS = {
+    "plain": "require('http').createServer((q, r) => { console.log('asked'); r.end('hello'); }).listen(PORT, '127.0.0.1', up);",
+    "liar": """const server = require('http').createServer((q, r) => r.end(q.url == '/json/version'
+        ? '{"Browser": "node.js/v20"}' : '[{"webSocketDebuggerUrl": "ws://127.0.0.1/abc"}]'));
+        server.on('upgrade', (q, socket) => socket.write('HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\n\\r\\n'));
+        server.listen(PORT, '127.0.0.1', up);""",
+    "relay": """const net = require('net'); net.createServer(one => { const two = net.connect(OTHER, '127.0.0.1');
+        one.pipe(two).pipe(one); one.on('error', () => 0); two.on('error', () => 0); }).listen(PORT, '127.0.0.1', up);""",
+    "handler": """process.on('SIGUSR1', () => require('http').createServer((q, r) => { console.log('asked'); r.end('hello'); })
+        .listen(0, '127.0.0.1')); up();""",
+    "idle": "up();",
+}
+
+
+@contextlib.contextmanager
+def program(folder, name, *options, other=0):
+    """Runs one of them; yields the process, and the port that its inspector would have."""
+    port = free_port()
+    script = folder / f"{name}.js"
+    script.write_text("const up = () => console.log('up'); setInterval(() => 0, 1000);\n" +
+                      PROGRAMS[name].replace("PORT", str(port)).replace("OTHER", str(other)))
+    with subprocess.Popen([need_node(), *(options or [f"--inspect-port={port}"]), script], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            hw.need(process.stdout.readline() == "up\n", f"{name} does not start")
+            yield process, port
+        finally:
+            process.kill()
+
+
+@TESTS.test
+def proved(folder):
+    """What listens is only taken for the inspector if it proves to be that, and of this process"""
+    file = folder / "x.heapprofile"
+    parts = {"plain": "does not say that it is node", "liar": "does not answer the key",
+             "relay": "that of another process", "handler": "did not open its inspector"}
+    at = free_port()
+    with program(folder, "idle", f"--inspect=127.0.0.1:{at}"):
+        for name, part in parts.items():
+            with program(folder, name, other=at) as (process, _):
+                ended = hw.heapwise("node", str(process.pid), "--for", "100ms", "-o", file)
+                hw.need(ended.status == 4 and part in ended.errors, f"{name}: {ended}")
+                hw.need("stays open at" not in ended.errors and not file.exists(), f"{name}: {ended}")
+                hw.need(process.poll() is None, f"{name}: was ended")
+                process.kill()
+                rest = process.communicate()
+                hw.need(rest[0].count("asked") <= 1, f"{name}: was asked again and again")
+                hw.need("listening" not in rest[1], f"{name}: an inspector was opened")
+
+
+@TESTS.test
+def any_port(folder):
+    """With --inspect-port=0 the port is not guessed, whoever has the usual one"""
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", 9229))
+            other.listen()
+        with program(folder, "idle", "--inspect-port=0") as (process, _):
+            ended = hw.heapwise("node", str(process.pid), "--for", "100ms", "-o", folder / "x.heapprofile")
+            hw.need(ended.status == 0 and "stays open" not in ended.errors, f"{ended}")
+
+
+@TESTS.test
+def interrupted(folder):
+    """SIGTERM ends the time of a profile, and the inspector is closed"""
+    with program(folder, "idle") as (process, port):
+        with subprocess.Popen([hw.HEAPWISE, "node", str(process.pid), "--for", "1h", "-o", folder / "x.heapprofile"],
+                              env=hw.clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as command:
+            line = ""
+            while "attached" not in line:
+                line = process.stderr.readline()
+                hw.need(line, "the inspector was not opened")
+            command.terminate()
+            hw.need(command.wait(hw.TIMEOUT) in (0, 4), "it was ended")
+        with socket.socket() as one:
+            hw.need(one.connect_ex(("127.0.0.1", port)) != 0, "the inspector still listens")
 
 
 @TESTS.test
