@@ -46,6 +46,10 @@ struct writer {
  * or'ed. On failure fd is closed too. */
 struct error *writer_open(struct writer *writer, int fd, const char *name, uint32_t features);
 
+/* Writes the header again, with further features: before the first chunk that needs them. Returns 0
+ * or an errno. */
+int writer_require(struct writer *writer, uint32_t features) must_check_;
+
 /* Closes the file as it is; a recording without writer_finish() is a readable, incomplete one. */
 void writer_close(struct writer *writer);
 

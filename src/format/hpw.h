@@ -423,7 +423,17 @@ enum hpw_note {
 	HPW_NOTE_NOT_ATTACHED = 4, /* the runtime got no memory to record into */
 	HPW_NOTE_APART =
 		8, /* libraries loaded with RTLD_DEEPBIND or dlmopen: theirs was not seen */
+	/* There is a CPython, of minor version HPW_NOTE_PYTHON_MINOR; its objects are recorded. */
+	HPW_NOTE_PYTHON = 512,
+	HPW_NOTE_PYTHON_FRAMES = 1024,  /* and its frames; not these, since … */
+	HPW_NOTE_PYTHON_UNKNOWN = 2048, /* that version, or build, is not known */
+	HPW_NOTE_PYTHON_DIFFERS = 4096, /* they were not where they should be */
+	HPW_NOTE_PYTHON_NO_ROOM = 8192, /* there was no address space for its code */
 };
+
+/* All of CPython's; and its minor version. */
+#define HPW_NOTES_PYTHON 0x7f3e00u
+#define HPW_NOTE_PYTHON_SHIFT 16
 
 /* Keys of the LEAK_SEARCH chunk: key, value, both varints, but for HPW_LEAK_PROBLEM: key, length,
  * bytes. */

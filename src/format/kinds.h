@@ -26,7 +26,12 @@ enum hw_alloc_kind {
 	HW_NEW_ARRAY_ALIGNED = 13,
 	HW_NEW_ALIGNED_NOTHROW = 14,
 	HW_NEW_ARRAY_ALIGNED_NOTHROW = 15,
-	HW_ALLOC_KINDS = 16
+	/* Of CPython's allocator, by its domain (PyMem_SetAllocator): a block is one event, also if
+	 * the interpreter got it from malloc. */
+	HW_PYTHON_RAW = 16,
+	HW_PYTHON_MEM = 17,
+	HW_PYTHON_OBJ = 18,
+	HW_ALLOC_KINDS = 19
 };
 /* Of sites of recordings only: it is not known how; any free suits it. */
 #define HW_ALLOC_UNKNOWN 127u
@@ -37,7 +42,11 @@ enum hw_free_kind {
 	HW_DELETE = 2,            /* all forms of operator delete */
 	HW_DELETE_ARRAY = 3,      /* all forms of operator delete[] */
 	HW_FREE_REALLOC_ZERO = 4, /* realloc(p, 0) that frees */
-	HW_FREE_KINDS = 5
+	/* To CPython's allocator. Of a block that is not known it is no error: the interpreter may
+	 * have got that before its allocator was hooked. In ring records only. */
+	HW_FREE_PYTHON = 5,
+	HW_FREE_PYTHON_REALLOC = 6, /* the old block; its new one follows */
+	HW_FREE_KINDS = 7
 };
 
 /* By which function memory was mapped. */
@@ -77,7 +86,18 @@ enum hw_unrecorded {
 /* Both kinds that realloc makes: as good as free(), but never the end of a temporary block. */
 static inline int hw_free_is_realloc(int kind)
 {
-	return kind == HW_FREE_REALLOC || kind == HW_FREE_REALLOC_ZERO;
+	return kind == HW_FREE_REALLOC || kind == HW_FREE_REALLOC_ZERO ||
+	       kind == HW_FREE_PYTHON_REALLOC;
+}
+
+static inline int hw_free_is_python(int kind)
+{
+	return kind == HW_FREE_PYTHON || kind == HW_FREE_PYTHON_REALLOC;
+}
+
+static inline int hw_alloc_is_python(unsigned kind)
+{
+	return kind - HW_PYTHON_RAW <= (unsigned)HW_PYTHON_OBJ - HW_PYTHON_RAW;
 }
 
 /* The free kind that matches an allocation kind; anything else is a mismatch worth reporting. */
@@ -85,10 +105,12 @@ static inline enum hw_free_kind hw_matching_free(enum hw_alloc_kind kind)
 {
 	if (kind < HW_NEW || kind >= HW_ALLOC_KINDS)
 		return HW_FREE;
+	if (kind >= HW_PYTHON_RAW)
+		return HW_FREE_PYTHON;
 	return (kind & 1) ? HW_DELETE_ARRAY : HW_DELETE;
 }
 
 static_assert((HW_NEW & 1) == 0 && (HW_NEW_ARRAY & 1) == 1, "array forms are the odd ones");
-static_assert(HW_NEW_ARRAY_ALIGNED_NOTHROW + 1 == HW_ALLOC_KINDS, "kinds are dense");
+static_assert(HW_PYTHON_OBJ + 1 == HW_ALLOC_KINDS, "kinds are dense");
 
 #endif

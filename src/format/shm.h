@@ -3,10 +3,10 @@
  * The memory that a recorded process and its collector share: one sparse memfd for each process
  * image, made by the collector, mapped by both, its descriptor closed in the target at once.
  *
- *     +--------+------------+---------+---------+-------+-------------+------------+------+
- *     | header | ring heads | modules | strings | lines | nodes       | more lines | ring |
- *     |        |            |         |         |       | (call tree) |            | data |
- *     +--------+------------+---------+---------+-------+-------------+------------+------+
+ *     +--------+------------+---------+---------+-------+-------------+-------+------+------+
+ *     | header | ring heads | modules | strings | lines | nodes       | more  | code | ring |
+ *     |        |            |         |         |       | (call tree) | lines |      | data |
+ *     +--------+------------+---------+---------+-------+-------------+-------+------+------+
  *
  * The target writes everything except what is marked *collector*. The collector trusts nothing it
  * reads here: it fetches each word once and checks it. The target in turn only ever waits for
@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 18u
+#define HW_SHM_VERSION 19u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -149,13 +149,49 @@ static_assert(HW_NODES_MAX <= 1u << HW_NODE_BITS, "there are eight bits for the 
 
 /*
  * In the bits of the module: a frame of code in no loaded file. Its other bits are the number of
- * the code, and the instruction in it + 1 (0: not known). Frames of a process's own rings are never
- * so.
+ * the code (in a process's own rings: of its struct hw_code), and the instruction in it + 1 (0: not
+ * known).
  */
 #define HW_FRAME_CODE 0xffffu
 #define HW_FRAME_INSTRUCTION_BITS 24
 #define HW_FRAME_INSTRUCTION_MASK ((1ull << HW_FRAME_INSTRUCTION_BITS) - 1)
 static_assert(HW_MODULES_MAX <= HW_FRAME_CODE, "no module has that number");
+
+/*
+ * Code objects of an interpreter in the process (runtime/python/codes.h). Number 0 is none. Where
+ * address space is short there is no such table, and no frame of code.
+ */
+#define HW_CODES_MAX (1u << 17)
+/* Places of a hash of them: the target's alone. */
+#define HW_CODE_INDEX (1u << 18)
+/* Bytes of all their texts and tables of lines; of a name or file, of longer ones the beginning;
+ * and of a table, of longer ones nothing. */
+#define HW_CODE_BYTES (64u << 20)
+#define HW_CODE_TEXT_MAX (16u << 10)
+#define HW_CODE_TABLE_MAX (1u << 20)
+
+/* How a table of lines is encoded: CPython, Objects/lnotab_notes.txt (3.10: of both). */
+enum hw_line_table {
+	HW_LINES_NONE = 0,      /* none is known */
+	HW_LINES_LNOTAB = 1,    /* up to 3.9: pairs of differences */
+	HW_LINES_LINETABLE = 2, /* 3.10: likewise, of ranges */
+	HW_LINES_LOCATIONS = 3, /* from 3.11 on: location entries */
+	HW_LINE_TABLES = 4
+};
+
+struct hw_code_part {
+	uint32_t offset, bytes;
+};
+
+struct hw_code {
+	/* The target's alone: what it knows the code by. */
+	uint64_t key[5];
+	uint32_t first_line;
+	uint32_t table; /* enum hw_line_table */
+	struct hw_code_part name, file, lines;
+};
+static_assert(sizeof(struct hw_code) == 72, "shared");
+static_assert(HW_CODES_MAX <= 1u << HW_FRAME_INSTRUCTION_BITS, "a frame has its number");
 
 /* Frames that are marks: module 0, small addresses. The meaning of each: FORMAT.md, STACKS. */
 enum hw_mark_frame {
@@ -336,6 +372,13 @@ struct hw_shm {
 	 * were loaded later, and words that hold an address of a function of it which was kept
 	 *before . Calls by them are not seen, the former's until they were noticed. */
 	uint32_t attached_later, attached_kept;
+	/* Target, of struct hw_code: how many there are, number 0 included (release: those before
+	 * it are complete; 0: none); the bytes used of their texts and tables; how many found no
+	 * room; and whether they can come into use, as with the further lines. */
+	uint32_t codes, code_bytes;
+	uint64_t codes_full;
+	uint32_t codes_state;       /* enum hw_lines_more */
+	uint32_t no_python_objects; /* 1: CPython's objects are not recorded; set as awaited */
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -372,7 +415,18 @@ enum hw_note {
 	HW_NOTE_IGNORES = 128,
 	/* The program has reported blocks of its own allocators: others may contain them. */
 	HW_NOTE_BLOCKS = 256,
+	/* There is a CPython, of minor version HW_NOTE_PYTHON_MINOR; its objects are recorded. */
+	HW_NOTE_PYTHON = 512,
+	HW_NOTE_PYTHON_FRAMES = 1024, /* and its frames */
+	/* Not its frames: we don't know that version, or build (free-threaded); they are not where
+	 * we expect them; there is no room for its code. */
+	HW_NOTE_PYTHON_UNKNOWN = 2048,
+	HW_NOTE_PYTHON_DIFFERS = 4096,
+	HW_NOTE_PYTHON_NO_ROOM = 8192,
 };
+/* The minor version of CPython, in the notes. */
+#define HW_NOTE_PYTHON_SHIFT 16
+#define HW_NOTE_PYTHON_MINOR(notes) ((notes) >> HW_NOTE_PYTHON_SHIFT & 0x7fu)
 
 /* Offsets of the parts; each starts on a page. */
 #define HW_SHM_PAGES(bytes) (((uint64_t)(bytes) + 4095) / 4096 * 4096)
@@ -383,8 +437,12 @@ enum hw_note {
 #define HW_SHM_NODES (HW_SHM_LINES + HW_SHM_PAGES(HW_LINES * sizeof(struct hw_line)))
 #define HW_SHM_LINES_MORE                                                                          \
 	(HW_SHM_NODES + HW_SHM_PAGES((uint64_t)HW_NODES_MAX * sizeof(struct hw_node)))
-#define HW_SHM_DATA                                                                                \
+#define HW_SHM_CODES                                                                               \
 	(HW_SHM_LINES_MORE + HW_SHM_PAGES((uint64_t)HW_LINES_MORE * sizeof(struct hw_line)))
+#define HW_SHM_CODE_INDEX                                                                          \
+	(HW_SHM_CODES + HW_SHM_PAGES((uint64_t)HW_CODES_MAX * sizeof(struct hw_code)))
+#define HW_SHM_CODE_BYTES (HW_SHM_CODE_INDEX + (uint64_t)HW_CODE_INDEX * sizeof(uint32_t))
+#define HW_SHM_DATA (HW_SHM_CODE_BYTES + HW_CODE_BYTES)
 #define HW_SHM_DATA_WORDS                                                                          \
 	((uint64_t)HW_RINGS_LARGE * HW_RING_WORDS_LARGE +                                          \
 		(uint64_t)HW_RINGS_MEDIUM * HW_RING_WORDS_MEDIUM +                                 \

@@ -23,14 +23,18 @@ enum alloc_kind {
 	KIND_NEW_ARRAY_ALIGNED,
 	KIND_NEW_ALIGNED_NOTHROW,
 	KIND_NEW_ARRAY_ALIGNED_NOTHROW,
-	/* Of mappings: what follows is no block of a heap. */
+	/* Of mappings: these are no blocks of a heap. */
 	KIND_MMAP,
 	KIND_MREMAP,
 	KIND_BRK,
 	KIND_SBRK,
 	KIND_THREAD_STACK,  /* by pthread_create */
 	KIND_ALLOCATOR_MAP, /* by the library that has malloc, for blocks */
-	KIND_UNKNOWN,       /* the source does not say it */
+	/* Of CPython's allocator, by its domain: blocks like those above. */
+	KIND_PYTHON_RAW,
+	KIND_PYTHON_MEM,
+	KIND_PYTHON_OBJ,
+	KIND_UNKNOWN, /* the source does not say it */
 	ALLOC_KINDS
 };
 

@@ -158,6 +158,14 @@ static inline bool older_blocks_are_known(enum older_blocks older)
 	return older == OLDER_BLOCKS_TYPED || older == OLDER_BLOCKS_SIZED;
 }
 
+/* Why the frames of an interpreter in the program were not recorded. */
+enum no_python_frames {
+	NO_PYTHON_FRAMES_NONE,    /* they were, or there is none, or it ended before it began */
+	NO_PYTHON_FRAMES_UNKNOWN, /* its version or build is not known */
+	NO_PYTHON_FRAMES_DIFFERS, /* they were not where that version has them */
+	NO_PYTHON_FRAMES_NO_ROOM, /* no address space for the table of its code */
+};
+
 struct recording {
 	const char *path;   /* as the user gave it */
 	const char *source; /* static; what kind of file it is: "recording", "pprof"… */
@@ -260,6 +268,10 @@ struct recording {
 	bool signal_taken;    /* the program handles the signal that was to dump it itself */
 	bool ignores;         /* the program had allocations left out */
 	bool not_attached;    /* the recorder got no memory inside the program: nothing was seen */
+	/* CPython in it: 3.`python_minor`, 0: there is none, or it is not known. */
+	uint32_t python_minor;
+	bool python_objects, python_frames;     /* its objects are blocks here; with their stacks */
+	enum no_python_frames no_python_frames; /* why not */
 };
 
 /* Variances of the figures of the same names, when they are estimates of a sampled recording; else

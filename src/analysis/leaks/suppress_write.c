@@ -222,6 +222,9 @@ static const struct suppress_frame allocation_frames[ALLOC_KINDS] = {
 	[KIND_NEW_ARRAY_ALIGNED] = PLAIN("_ZnamSt11align_val_t"),
 	[KIND_NEW_ALIGNED_NOTHROW] = PLAIN("_ZnwmSt11align_val_tRKSt9nothrow_t"),
 	[KIND_NEW_ARRAY_ALIGNED_NOTHROW] = PLAIN("_ZnamSt11align_val_tRKSt9nothrow_t"),
+	[KIND_PYTHON_RAW] = WITH_ALIASES("malloc", all_names),
+	[KIND_PYTHON_MEM] = WITH_ALIASES("malloc", all_names),
+	[KIND_PYTHON_OBJ] = WITH_ALIASES("malloc", all_names),
 	[KIND_UNKNOWN] = WITH_ALIASES("malloc", all_names),
 };
 

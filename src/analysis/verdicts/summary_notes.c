@@ -364,9 +364,39 @@ static void add_other_malloc(const struct model *model, struct text *text)
 			"Or link it with a shared malloc library or with libc's malloc.\n");
 }
 
+/* What of an interpreter in the program is visible. */
+static void add_python(const struct recording *recording, struct text *text)
+{
+	static const char *const why[] = {
+		[NO_PYTHON_FRAMES_NONE] = "it ended before it ran any code.",
+		[NO_PYTHON_FRAMES_UNKNOWN] =
+			"heapwise does not know the frames of this version or build (it knows "
+			"those of 3.8 to 3.13, with the interpreter's lock).",
+		[NO_PYTHON_FRAMES_DIFFERS] =
+			"its frames are not where this version has them, so it was built in "
+			"another way than heapwise knows.",
+		[NO_PYTHON_FRAMES_NO_ROOM] =
+			"there was no address space for the table of its code (ulimit -v).",
+	};
+	if (!recording->python_minor)
+		return;
+	text_printf(text, "Python 3.%u: ", recording->python_minor);
+	if (recording->python_objects && recording->python_frames &&
+		recording->no_python_frames == NO_PYTHON_FRAMES_NONE)
+		text_add(text, "objects and frames: each block of its allocator is a block here, "
+			       "with the Python stack.\n");
+	else
+		text_printf(text, "%s: %s\n",
+			recording->python_objects
+				? "objects without Python frames"
+				: "neither objects nor frames, only what it gets from malloc",
+			why[recording->no_python_frames]);
+}
+
 static void add_surroundings(const struct model *model, struct text *text)
 {
 	const struct recording *recording = model_recording(model);
+	add_python(recording, text);
 	if (recording->ignores)
 		text_add(text, "The program had some of its allocations left out "
 			       "(heapwise_ignore_begin): they are in no figure.\n");

@@ -24,7 +24,7 @@ static bool ranks_below(const struct recorder_totals *a, enum recording_rank ran
 /* What was not seen may be anything. */
 static bool may_hide(const struct recorder_totals *t)
 {
-	return t->lost || t->write_error || t->notes & ~(uint32_t)HPW_NOTE_SANDBOXED;
+	return t->lost || t->write_error || t->notes & ~(HPW_NOTE_SANDBOXED | HPW_NOTES_PYTHON);
 }
 
 /* It has no place any more. Where every block was freed, and all were seen, there is no leak; and

@@ -83,7 +83,7 @@ struct event_code {
 	enum hpw_frame_kind kind; /* not HPW_FRAME_NATIVE */
 	uint32_t first_line;      /* 0: not known */
 	struct event_text language, name, outer, signature, file, module;
-	const struct event_line *lines; /* ascending by instruction; as long as the source */
+	const struct event_line *lines; /* ascending by instruction; until the next call */
 	uint32_t line_count;
 };
 

@@ -34,6 +34,7 @@ struct mode {
 	uint64_t file_bytes;         /* MODE_EXACT: file size that ends the events; 0: none */
 	bool is_chosen;              /* by an option; else a tool of --as may choose another */
 	bool free_stacks;            /* not MODE_SAMPLE: stacks of frees are recorded, too */
+	bool no_python_objects;      /* of CPython's allocator only what malloc sees */
 	enum mode_mappings mappings; /* whole in each mode */
 	const char *tool;            /* the one of --as, static; NULL: none */
 	enum mode_check check;       /* likewise */

@@ -166,6 +166,7 @@ void recorder_destroy(struct recorder *recorder)
 	checkpoints_deinit(&recorder->checkpoints);
 	merge_deinit(&recorder->merge);
 	held_source_destroy(recorder->held);
+	ring_source_deinit(&recorder->rings);
 	free(recorder->older.code.names);
 	live_table_deinit(&recorder->live);
 	moving_deinit(&recorder->moving);

@@ -94,6 +94,11 @@ bool recorder_add_plain(struct recorder *r, enum hpw_chunk_type type, struct buf
 	return ok && !r->error;
 }
 
+_Static_assert((unsigned)HW_NOTE_PYTHON == HPW_NOTE_PYTHON &&
+		       (unsigned)HW_NOTE_PYTHON_NO_ROOM == HPW_NOTE_PYTHON_NO_ROOM &&
+		       HW_NOTE_PYTHON_SHIFT == HPW_NOTE_PYTHON_SHIFT,
+	"the same bits");
+
 static uint32_t recorder_notes(const struct recorder *r)
 {
 	uint32_t notes = event_source_notes(r->source);
@@ -102,7 +107,7 @@ static uint32_t recorder_notes(const struct recorder *r)
 	       (notes & HW_NOTE_SANDBOXED ? HPW_NOTE_SANDBOXED : 0u) |
 	       (notes & HW_NOTE_SIGNAL_TAKEN ? HPW_NOTE_SIGNAL_TAKEN : 0u) |
 	       (notes & HW_NOTE_IGNORES ? HPW_NOTE_IGNORES : 0u) |
-	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) |
+	       (notes & HW_NOTE_APART ? HPW_NOTE_APART : 0u) | (notes & HPW_NOTES_PYTHON) |
 	       (notes & HW_NOTE_ATTACHED ? 0u : HPW_NOTE_NOT_ATTACHED);
 }
 
@@ -241,11 +246,22 @@ void recorder_write_new_threads(struct recorder *r)
 		recorder_checkpoint(r);
 }
 
+/* A program that begins as any other may have an interpreter later. */
+static void require_code(struct recorder *r)
+{
+	r->features |= HPW_FEATURE_CODE;
+	int failed = writer_require(&r->writer, r->features);
+	if (failed)
+		recorder_keep_error(r, writer_stop(&r->writer, failed));
+}
+
 void recorder_write_stacks(struct recorder *r)
 {
 	while (footer_modules(&r->payload, r->source, &r->modules_written))
 		recorder_write_chunk(r, HPW_MODULES, true, true);
 	bool made;
+	if (code_rows_count(r->source) > 1 && !(r->features & HPW_FEATURE_CODE))
+		require_code(r);
 	while (code_rows_put(&r->payload, r->source, &r->code_written, &made))
 		recorder_write_chunk(r, HPW_CODE, made, true);
 	footer_stacks_sort(r->stacks, r->stacks_count);

@@ -67,6 +67,7 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	r->shm->sample_bytes = r->mode.sample_bytes;
 	r->shm->sample_seed = r->mode.seed;
 	r->shm->free_stacks = r->mode.free_stacks;
+	r->shm->no_python_objects = r->mode.no_python_objects;
 	r->shm->mappings = r->mode.mappings;
 	r->shm->errors_only = r->mode.check == MODE_CHECK_ONLY;
 	r->shm->nodes = 1;

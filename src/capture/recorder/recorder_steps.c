@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 _Static_assert(
-	HW_NODES_MAX * 16ull < LIVE_SITES_MAX && HW_ALLOC_KINDS <= 16, "a block knows its site");
+	HPW_SITES_MAX < LIVE_SITES_MAX, "a block knows its site: tally_site() gives none beyond");
 
 /* Parents are smaller, so this ends. */
 uint32_t recorder_want_stack(struct recorder *r, uint32_t stack)
@@ -138,12 +138,25 @@ static void on_thread_end(void *context, uint32_t thread, uint64_t stamp)
 	after_step(r);
 }
 
+/* Returns what freed a block, where CPython's allocator gave it or takes it: whichever way the
+ * interpreter got it or gives it back, it is the interpreter's. */
+static enum hw_free_kind kind_of_python_free(enum hw_free_kind kind, enum hw_alloc_kind allocated)
+{
+	if (kind == HW_FREE_PYTHON_REALLOC)
+		return HW_FREE_REALLOC;
+	if (kind == HW_FREE && hw_alloc_is_python(allocated))
+		return HW_FREE_PYTHON;
+	return kind == HW_FREE_PYTHON && !hw_alloc_is_python(allocated) ? HW_FREE : kind;
+}
+
 /* Returns the function that freed a block of kind `allocated`, for the check of mismatches: a
  * delete of a block that an allocator's own operator new got by malloc or the like is no mismatch
  * (HW_NOTE_OPERATORS). */
 static inline enum hw_free_kind kind_of_free(
 	const struct recorder *r, enum hw_free_kind kind, enum hw_alloc_kind allocated)
 {
+	if (__builtin_expect(hw_free_is_python(kind) || hw_alloc_is_python(allocated), 0))
+		return kind_of_python_free(kind, allocated);
 	bool deletes = kind == HW_DELETE || kind == HW_DELETE_ARRAY;
 	if (__builtin_expect(deletes && hw_matching_free(allocated) == HW_FREE, 0) &&
 		((unsigned)allocated == HW_ALLOC_UNKNOWN ||
@@ -198,6 +211,8 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		r->stopped_frees++;
 		return;
 	}
+	if (__builtin_expect(!block && hw_free_is_python(kind), 0))
+		return; /* of an object from before: nothing is known of it, nothing is wrong */
 	if (!block) {
 		r->tally.unknown_frees++;
 		account_unknown_free(&r->tally.threads[thread].calls);
@@ -210,7 +225,8 @@ static inline void free_block(struct recorder *r, uint32_t thread, uint64_t addr
 		enum hw_free_kind expected = hw_matching_free(r->tally.sites[block->site].kind);
 		if (__builtin_expect(kind != expected, 0)) {
 			e.special_kind = (int)kind;
-			mismatched = !hw_free_is_realloc(kind) || expected != HW_FREE;
+			mismatched = !hw_free_is_realloc(kind) ||
+				     (expected != HW_FREE && expected != HW_FREE_PYTHON);
 			r->tally.mismatched += mismatched;
 		}
 		if (mismatched && !recorder_is_guarded(r))

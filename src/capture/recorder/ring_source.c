@@ -185,12 +185,71 @@ static void ring_module(struct event_source *source, uint32_t number, struct eve
 static uint32_t ring_code_count(struct event_source *source)
 {
 	const struct ring_code *code = ((struct ring_source *)source)->code;
-	return code ? code->count + 1 : 1;
+	if (code)
+		return code->count + 1;
+	/* Acquire: the rows before it are complete. */
+	uint32_t count = __atomic_load_n(&shm_of(source)->codes, __ATOMIC_ACQUIRE);
+	return count < 1 ? 1 : min(count, HW_CODES_MAX);
+}
+
+/* A part of the texts and tables, which is at most `most` bytes; none if it is nowhere there. */
+static struct event_text code_part(
+	struct event_source *source, const struct hw_code_part *given, uint32_t most)
+{
+	uint32_t offset = __atomic_load_n(&given->offset, __ATOMIC_RELAXED);
+	uint32_t bytes = __atomic_load_n(&given->bytes, __ATOMIC_RELAXED);
+	if (bytes > most || offset > HW_CODE_BYTES - bytes)
+		return (struct event_text){NULL, 0};
+	return (struct event_text){
+		(const char *)shm_of(source) + HW_SHM_CODE_BYTES + offset, bytes};
+}
+
+/* The process may change its table at any time: what is decoded is a copy. Without memory the code
+ * has no lines. */
+static void decode_lines(
+	struct ring_source *rings, const struct hw_code *row, struct event_code *ret)
+{
+	struct event_text table = code_part(&rings->source, &row->lines, HW_CODE_TABLE_MAX);
+	uint32_t format = __atomic_load_n(&row->table, __ATOMIC_RELAXED);
+	rings->table.len = 0;
+	if (!table.bytes || format >= HW_LINE_TABLES || !buf_reserve(&rings->table, table.bytes))
+		return;
+	buf_bytes(&rings->table, table.data, table.bytes);
+	if (!line_table_decode((enum hw_line_table)format, rings->table.data, rings->table.len,
+		    ret->first_line, &rings->lines))
+		return;
+	ret->lines = rings->lines.data;
+	ret->line_count = (uint32_t)rings->lines.len;
+}
+
+#define LITERAL(text) ((struct event_text){(text), sizeof(text) - 1})
+
+/* Row 1 stands for code objects that found no room: runtime/python/codes.h. */
+static void python_code(struct event_source *source, uint32_t number, struct event_code *ret)
+{
+	const struct hw_code *row =
+		(const struct hw_code *)((char *)shm_of(source) + HW_SHM_CODES) + number;
+	if (number == 1) {
+		*ret = (struct event_code){.kind = HPW_FRAME_NAME,
+			.language = LITERAL("python"),
+			.name = LITERAL("[Python code that found no room]")};
+		return;
+	}
+	*ret = (struct event_code){.kind = HPW_FRAME_CODE_OBJECT,
+		.first_line = __atomic_load_n(&row->first_line, __ATOMIC_RELAXED),
+		.language = LITERAL("python"),
+		.name = code_part(source, &row->name, HW_CODE_TEXT_MAX),
+		.file = code_part(source, &row->file, HW_CODE_TEXT_MAX)};
+	decode_lines((struct ring_source *)source, row, ret);
 }
 
 static void ring_code(struct event_source *source, uint32_t number, struct event_code *ret)
 {
 	const struct ring_code *code = ((struct ring_source *)source)->code;
+	if (!code) {
+		python_code(source, number, ret);
+		return;
+	}
 	const char *name = code->names[number - 1];
 	*ret = (struct event_code){.kind = HPW_FRAME_NAME, .name = {name, (uint32_t)strlen(name)}};
 }
@@ -261,4 +320,12 @@ void ring_source_init(struct ring_source *rings, struct hw_shm *shm, uint64_t ts
 			.nodes_max = HW_NODES_MAX,
 			.notes = &shm->notes},
 		.shm = shm};
+	buf_init(&rings->table);
+	event_line_vec_init(&rings->lines);
+}
+
+void ring_source_deinit(struct ring_source *rings)
+{
+	buf_deinit(&rings->table);
+	event_line_vec_deinit(&rings->lines);
 }

@@ -68,6 +68,16 @@ static struct error *writer_append(
 	return NULL;
 }
 
+static struct hpw_header header_of(uint32_t features)
+{
+	struct hpw_header header = {.magic = HPW_MAGIC,
+		.version_major = HPW_VERSION_MAJOR,
+		.version_minor = HPW_VERSION_MINOR,
+		.required_features = features};
+	header.checksum = checksum64(&header, offsetof(struct hpw_header, checksum));
+	return header;
+}
+
 struct error *writer_open(struct writer *writer, int fd, const char *name, uint32_t features)
 {
 	memset(writer, 0, sizeof(*writer));
@@ -81,11 +91,7 @@ struct error *writer_open(struct writer *writer, int fd, const char *name, uint3
 	writer->name = strdup(name);
 	compressor_init(&writer->compressor);
 	struct error *error = writer->name ? NULL : error_no_memory();
-	struct hpw_header header = {.magic = HPW_MAGIC,
-		.version_major = HPW_VERSION_MAJOR,
-		.version_minor = HPW_VERSION_MINOR,
-		.required_features = features};
-	header.checksum = checksum64(&header, offsetof(struct hpw_header, checksum));
+	struct hpw_header header = header_of(features);
 	if (!error)
 		error = writer_append(writer, &header, sizeof(header), NULL, 0);
 	if (error)
@@ -293,6 +299,12 @@ int writer_put(struct writer *writer, uint64_t at, const void *data, size_t byte
 		bytes -= (size_t)n;
 	}
 	return 0;
+}
+
+int writer_require(struct writer *writer, uint32_t features)
+{
+	struct hpw_header header = header_of(features);
+	return writer->stopped ? 0 : writer_put(writer, 0, &header, sizeof(header));
 }
 
 void writer_give_back(struct writer *writer, uint64_t at, uint64_t bytes)

@@ -75,6 +75,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_FREE_STACKS:
 		options->free_stacks = true;
 		return true;
+	case OPT_NO_PYOBJECTS:
+		options->no_pyobjects = true;
+		return true;
 	case OPT_SEED:
 		options->seed = argument;
 		return true;
@@ -200,6 +203,7 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 	if (error)
 		return error;
 	ret->free_stacks = options->free_stacks;
+	ret->no_python_objects = options->no_pyobjects;
 	if (ret->free_stacks && ret->kind == MODE_SAMPLE)
 		return error_create(
 			ERROR_USAGE, "--free-stacks needs --mode exact or aggregate, not sample");

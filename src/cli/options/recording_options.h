@@ -16,6 +16,7 @@ enum recording_option {
 	OPT_MODE,
 	OPT_SEED,
 	OPT_FREE_STACKS,
+	OPT_NO_PYOBJECTS,
 	OPT_RING,
 	OPT_MAX_FILE,
 	OPT_LEAK_CHECK,
@@ -69,6 +70,8 @@ enum recording_option {
 		{OPT_FREE_STACKS, "free-stacks", NULL,                                             \
 			"record the stacks of frees too, so that a double free shows who freed "   \
 			"first"},                                                                  \
+		{OPT_NO_PYOBJECTS, "no-pyobjects", NULL,                                           \
+			"of Python record only what malloc sees, not each object"},                \
 		{OPT_MMAP, "mmap", "[=WHICH]",                                                     \
 			"record what the program maps too (mmap, brk, stacks of threads), apart "  \
 			"from "                                                                    \
@@ -154,7 +157,7 @@ struct recording_options {
 	const struct shim *shim;   /* of `as`; NULL: none. Set by recording_options_check() */
 	const char *http;
 	const char *mmap; /* "too", or as it was given; NULL: not */
-	bool quiet, leak_on_death, free_stacks, http_remote;
+	bool quiet, leak_on_death, free_stacks, no_pyobjects, http_remote;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };
 

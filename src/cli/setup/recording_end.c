@@ -70,6 +70,19 @@ static void describe_text(struct text *text)
 	text_clear(text);
 }
 
+static void describe_python(const struct recorder_totals *t)
+{
+	uint32_t frames = HPW_NOTE_PYTHON_FRAMES | HPW_NOTE_PYTHON_NO_ROOM;
+	unsigned minor = t->notes >> HPW_NOTE_PYTHON_SHIFT & 0x7f;
+	const char *what = "objects without Python frames (see the report)";
+	if (!(t->notes & HPW_NOTE_PYTHON))
+		what = "neither objects nor frames, only what it gets from malloc (see the report)";
+	else if ((t->notes & frames) == HPW_NOTE_PYTHON_FRAMES)
+		what = "objects and frames";
+	if (minor)
+		message("Python 3.%u: %s", minor, what);
+}
+
 static void describe_totals(const struct recorder_totals *t)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -81,6 +94,7 @@ static void describe_totals(const struct recorder_totals *t)
 	text_add(&text, "; ");
 	add_allocations(&text, t);
 	describe_text(&text);
+	describe_python(t);
 	if (t->older_blocks) {
 		text_add_counted(&text, t->older_blocks, "block", "blocks");
 		text_add(&text, " of ");

@@ -15,6 +15,8 @@
 
 #include <stdint.h>
 
+struct rt_python_chain;
+
 /*
  * The state of a thread. It is in memory that fork() wipes in the child: all zero means that the
  * thread is not recorded (any more). `ring` is the one field that every hook reads.
@@ -52,6 +54,7 @@ struct rt_thread {
 	uint64_t stack_due,
 		stack_asked; /* word from which on it is recorded anew; the ring's, seen */
 	const struct rt_unwinder *unwinder;
+	struct rt_python_chain *chain; /* its last Python stack: runtime/python/frames.h */
 	struct rt_walk walk;
 };
 

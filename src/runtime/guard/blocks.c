@@ -22,7 +22,8 @@ static const char *const alloc_words[HW_ALLOC_KINDS] = {"malloc(size)", "calloc(
 	"realloc(size)", "posix_memalign(size)", "aligned_alloc(size)", "memalign(size)",
 	"valloc(size)", "pvalloc(size)", "operator new(size)", "operator new[](size)",
 	"operator new(size)", "operator new[](size)", "operator new(size)", "operator new[](size)",
-	"operator new(size)", "operator new[](size)"};
+	"operator new(size)", "operator new[](size)", "malloc(size)", "malloc(size)",
+	"malloc(size)"};
 
 /* --- new blocks --- */
 

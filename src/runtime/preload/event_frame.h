@@ -13,6 +13,7 @@
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
 #include "runtime/preload/solo.h"
+#include "runtime/python/python.h"
 
 #include <sys/single_threaded.h>
 
@@ -34,6 +35,15 @@ void rt_event_end_elsewhere(uint64_t sp);
 
 /* Walks a stack with a walk that no thread owns. Returns false if another one uses it. */
 bool rt_event_walk_apart(struct rt_process *p, struct rt_caller caller, uint32_t *ret);
+
+/* The stack of an allocation: of a block of Python's allocator the Python stack, if there is one.
+ */
+static inline uint32_t rt_event_stack(
+	struct rt_process *p, struct rt_thread *t, enum hw_alloc_kind kind, struct rt_caller caller)
+{
+	uint32_t stack = hw_alloc_is_python(kind) ? rt_python_event_stack(p, t) : 0;
+	return stack ? stack : rt_unwind(&p->unwinder, &t->walk, caller.pc, caller.sp, caller.rbp);
+}
 
 static inline void rt_event_end(void)
 {

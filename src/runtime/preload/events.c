@@ -25,6 +25,7 @@
 #include "runtime/preload/sampling.h"
 #include "runtime/preload/shared.h"
 #include "runtime/preload/solo.h"
+#include "runtime/python/python.h"
 
 #include <sys/single_threaded.h>
 
@@ -52,6 +53,7 @@ void rt_event_abandon(void)
 	}
 	if (p) {
 		rt_lock_abandon(&p->modules.lock);
+		rt_lock_abandon(&p->codes.lock);
 		rt_lock_abandon(&p->solo_trial);
 		rt_lock_abandon(&p->sampler.lock);
 		rt_lock_abandon(&p->mapping_lock);
@@ -119,7 +121,7 @@ void rt_event_end_elsewhere(uint64_t sp)
 static inline __attribute__((always_inline)) struct rt_thread *usual_begin(
 	struct rt_here *here, uint64_t sp, uint32_t words, bool looks_at_stack)
 {
-	if (rt_unlikely(here->busy))
+	if (rt_unlikely(here->busy | here->python))
 		return NULL;
 	here->busy = sp;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -156,9 +158,12 @@ static inline __attribute__((always_inline)) void *put_alloc(void *block, size_t
 	}
 	rt_event_look_at_stack(t, sp);
 	bool with_stamp = rt_event_needs_stamp(p, t);
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
-	if (rt_unlikely(t->head + HW_R_WORDS_MAX > t->limit))
+	uint32_t stack = rt_event_stack(p, t, kind, (struct rt_caller){pc, sp, rbp});
+	if (rt_unlikely(t->head + HW_R_WORDS_MAX > t->limit)) {
 		rt_stop_look(p->shm);
+		if (rt_unlikely(rt_python.unsettled))
+			rt_python_look();
+	}
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	if (rt_likely(w)) {
 		uint32_t n = 3;
@@ -168,7 +173,7 @@ static inline __attribute__((always_inline)) void *put_alloc(void *block, size_t
 		} else {
 			uint64_t op = HW_R_ALLOC + kind + (with_stamp ? HW_R_STAMPED : 0);
 			n = rt_put_alloc(w, op, (uint64_t)block, stack, size);
-			t->last_address = (uint64_t)block;
+			t->last_address = hw_alloc_is_python(kind) ? 0 : (uint64_t)block;
 			if (with_stamp)
 				w[n++] = sys_tsc_fenced();
 		}
@@ -190,6 +195,8 @@ static void forget_address(void)
 static __attribute__((noinline)) void *alloc_slowly(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
+	if (rt_unlikely(rt_here.python) && rt_event_within_python(sp))
+		return block;
 	uint32_t changes = rt_mode_look(true);
 	if (rt_unlikely(rt_here.ignores ||
 			(rt_mode != RT_MODE_EXACT && !rt_sampling_records(block, size)))) {
@@ -223,6 +230,32 @@ __attribute__((flatten)) void *rt_event_alloc(
 	void *result = (void *)(t->words[head] >> 8);
 	usual_end(&rt_here, t, head + 2);
 	return result;
+}
+
+bool rt_event_within_python(uint64_t sp)
+{
+	uint64_t python = rt_here.python;
+	if (sp <= python || sp - python > SAME_STACK || rt_on_signal_stack())
+		return true;
+	rt_here.python = 0;
+	return false;
+}
+
+__attribute__((flatten)) void *rt_event_object(
+	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	struct rt_thread *t = NULL;
+	if (rt_likely(block && size < HW_R_SIZE_BIG))
+		t = usual_begin(&rt_here, sp, 2, true);
+	if (rt_unlikely(!t))
+		return alloc_slowly(block, size, kind, pc, sp, rbp);
+	t->last_address = 0;
+	uint64_t stack = rt_event_stack(rt_process, t, kind, (struct rt_caller){pc, sp, rbp});
+	uint64_t *w = &t->words[t->head];
+	w[0] = (HW_R_ALLOC + kind) | (uint64_t)block << 8;
+	w[1] = (uint64_t)size << 32 | stack;
+	usual_end(&rt_here, t, t->head + 2);
+	return block;
 }
 
 void rt_event_ignore(bool begins)
@@ -293,6 +326,12 @@ bool rt_event_has_failed(void)
 static __attribute__((noinline)) void free_slowly(
 	void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
+	if (rt_unlikely(rt_here.python) && rt_event_within_python(sp)) {
+		/* Of another block: one that was got before the allocator was wrapped, perhaps. */
+		if (rt_here.python_block == (uint64_t)block || rt_here.busy)
+			return;
+		kind = HW_FREE_PYTHON;
+	}
 	if (rt_unlikely(rt_here.ending == (uint64_t)block)) {
 		rt_event_ended();
 		return;
@@ -445,6 +484,11 @@ static uint32_t put_free_by_realloc(
 
 void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 {
+	if (rt_unlikely(rt_here.python) && rt_event_within_python(c.sp)) {
+		if (rt_here.python_block != (uint64_t)block && !rt_here.busy)
+			rt_event_free(block, HW_FREE_PYTHON, c.pc, c.sp, c.rbp);
+		return rt_real.realloc(block, size);
+	}
 	uint32_t changes = rt_mode_look(true);
 	if (rt_unlikely(rt_here.ignores) ||
 		(rt_unlikely(rt_mode != RT_MODE_EXACT) && (rt_stopped() || rt_sampling())))
@@ -490,6 +534,89 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	} else {
 		return rt_event_end_dropped(t, moved);
 	}
+	rt_event_ring_end(t);
+	return moved;
+}
+
+/* Calls realloc of an allocator of Python's, so that what it calls records nothing. */
+static void *inner_realloc(
+	const struct rt_python_allocator *real, void *block, size_t size, uint64_t sp)
+{
+	struct rt_here *here = &rt_here;
+	uint64_t until = here->until;
+	here->python_block = (uint64_t)block;
+	here->python = sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	void *moved = real->realloc(real->ctx, block, size);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	here->until = until;
+	here->python = 0;
+	return moved;
+}
+
+/* Its free and its allocation are sampled one apart from the other. What was freed is only recorded
+ * when it is known that it was; threads that hold the interpreter's lock see that in order. */
+static __attribute__((noinline)) void *sample_object_realloc(const struct rt_python_allocator *real,
+	void *block, size_t size, enum hw_alloc_kind kind, struct rt_caller c)
+{
+	bool recorded = !rt_passes_free(block), early = recorded && kind == HW_PYTHON_RAW;
+	if (early) /* without that lock */
+		rt_event_free(block, HW_FREE_PYTHON_REALLOC, c.pc, c.sp, c.rbp);
+	void *moved = inner_realloc(real, block, size, c.sp);
+	if (!moved && early)
+		count_unseen();
+	if (!moved)
+		return NULL;
+	if (recorded && !early)
+		rt_event_free(block, HW_FREE_PYTHON_REALLOC, c.pc, c.sp, c.rbp);
+	return rt_passes(size) ? moved : rt_event_object(moved, size, kind, c.pc, c.sp, c.rbp);
+}
+
+/* Writes what a realloc has come to: the free of the old block at a time before it, and the new
+ * block. Returns the number of words. */
+static uint32_t put_moved_object(uint64_t *w, struct rt_thread *t, const void *block,
+	uint64_t before, const void *moved, size_t size, uint64_t op, uint32_t stack)
+{
+	uint64_t flag = rt_stamps(t) ? HW_R_STAMPED : 0;
+	uint32_t n = 1;
+	w[0] = (HW_R_FREE + HW_FREE_PYTHON_REALLOC) | flag | (uint64_t)block << 8;
+	if (flag)
+		w[n++] = before;
+	n += rt_put_alloc(w + n, op | flag, (uint64_t)moved, stack, size);
+	if (flag)
+		w[n++] = sys_tsc_fenced();
+	return n;
+}
+
+void *rt_event_object_realloc(const struct rt_python_allocator *real, void *block, size_t size,
+	enum hw_alloc_kind kind, struct rt_caller c)
+{
+	uint32_t changes = rt_mode_look(true);
+	struct rt_process *p;
+	struct rt_thread *t = NULL;
+	if (rt_likely(!rt_here.ignores && rt_mode == RT_MODE_EXACT))
+		t = rt_event_begin(c.sp, changes, &p);
+	if (rt_unlikely(!t)) {
+		if (rt_here.busy == c.sp)
+			rt_event_end_elsewhere(c.sp);
+		return sample_object_realloc(real, block, size, kind, c);
+	}
+	rt_event_look_at_stack(t, c.sp);
+	bool with_stamp = rt_event_needs_stamp(p, t);
+	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
+	uint32_t stack = rt_event_stack(p, t, kind, c);
+	void *moved = inner_realloc(real, block, size, c.sp);
+	/* As in rt_event_realloc(). */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (rt_unlikely(!with_stamp && rt_stamps(t)))
+		before = t->untimed_since;
+	t->last_address = 0;
+	uint64_t *w = moved ? rt_ring_reserve(t, 2 * HW_R_WORDS_MAX) : NULL;
+	if (rt_unlikely(!w && moved))
+		return rt_event_end_dropped(t, moved);
+	if (w)
+		rt_ring_publish(t, put_moved_object(w, t, block, before, moved, size,
+					   HW_R_ALLOC + kind, stack));
 	rt_event_ring_end(t);
 	return moved;
 }

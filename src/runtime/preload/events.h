@@ -42,6 +42,20 @@ void rt_event_forget_latest(void);
 /* Returns whether a failed allocation of this thread was recorded since that. */
 bool rt_event_has_failed(void);
 
+/* As rt_event_alloc(), for a block of Python's allocator: `kind` is one of these. */
+void *rt_event_object(
+	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
+
+/* Calls realloc of an allocator of Python's for a block that is not NULL, and records it. Returns
+ * the result. */
+struct rt_python_allocator;
+void *rt_event_object_realloc(const struct rt_python_allocator *real, void *block, size_t size,
+	enum hw_alloc_kind kind, struct rt_caller caller);
+
+/* rt_here.python is set: returns whether that call still runs, of which a call at stack pointer
+ * `sp` is a part. If not (control left it for good), clears it. */
+bool rt_event_within_python(uint64_t sp);
+
 /* Records that a block (not NULL) is about to be freed. */
 void rt_event_free(void *block, enum hw_free_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp);
 

@@ -2,6 +2,8 @@
 /* Runs when: see memory.h. May touch: the same. */
 #include "runtime/preload/memory.h"
 
+#include "runtime/python/frames.h"
+
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -13,6 +15,7 @@ struct ring_memory {
 	struct rt_thread thread; /* first: where it is the rest is */
 	struct rt_frame frames[2 * RT_DEPTH_MAX];
 	struct rt_stack_cache cache;
+	struct rt_python_chain chain; /* last: of most threads it is never touched */
 };
 #define RING_BYTES PAGES(sizeof(struct ring_memory))
 
@@ -49,6 +52,7 @@ bool rt_memory_process(void)
 static struct rt_thread *thread_of(struct ring_memory *memory)
 {
 	rt_walk_init(&memory->thread.walk, memory->frames, &memory->cache);
+	memory->thread.chain = &memory->chain;
 	return &memory->thread;
 }
 
@@ -116,7 +120,7 @@ void rt_memory_advise(int advice)
 
 /*
  * How much of the shared memory is mapped: all of it in one piece, or its first part up to this
- * many call stacks, and the rings from `first_ring` on. With the private part that is 468, 69 or 41
+ * many call stacks, and the rings from `first_ring` on. With the private part that is 543, 69 or 41
  * MiB.
  */
 static const struct extent {
@@ -196,6 +200,8 @@ bool rt_memory_share(struct rt_process *p, int memory)
 		shm->total_bytes == HW_SHM_BYTES) {
 		if (p->shared_ranges[0].bytes != HW_SHM_BYTES)
 			rt_stacks_close_more(&p->unwinder.stacks);
+		if (p->shared_ranges[0].bytes != HW_SHM_BYTES)
+			rt_codes_close(p->shm);
 		return true;
 	}
 	if (mapped)
@@ -261,8 +267,9 @@ void rt_memory_shrink(struct rt_process *p, uint64_t limit)
 		uint32_t last = extents[i].first_ring, first = shrink_rings(p, last);
 		uint64_t hole = data_offset(first), end = data_offset(last);
 		/* More than 2^17 call stacks are in use, or about to be: their tables stay. */
-		uint64_t unused_end =
-			rt_stacks_close_more(&p->unwinder.stacks) ? HW_SHM_DATA : HW_SHM_LINES_MORE;
+		uint64_t unused_end = HW_SHM_LINES_MORE;
+		if (rt_stacks_close_more(&p->unwinder.stacks))
+			unused_end = rt_codes_close(p->shm) ? HW_SHM_DATA : HW_SHM_CODES;
 		r[1] = (struct rt_range){base + unused_end, hole - unused_end};
 		r[2] = (struct rt_range){base + end, HW_SHM_BYTES - end};
 		unmap_range(base, unused, unused_end);

@@ -4,8 +4,8 @@
  *
  * What the runtime maps into the program:
  *
- *     private, wiped at fork    the process (11 MiB), and 0.3 MiB for each ring that is in use
- *     shared with the collector rings, modules, call stacks (460 MiB; nearly all never touched)
+ *     private, wiped at fork    the process (11 MiB), and 0.4 MiB for each ring that is in use
+ *     shared with the collector rings, modules, call stacks (535 MiB; nearly all never touched)
  *
  * Both count where a program's limits count its own: private memory against RLIMIT_DATA and, where
  * the kernel promises no more than it has, against that; everything against RLIMIT_AS. So private

@@ -18,6 +18,7 @@
 #include "runtime/preload/sampling.h"
 #include "runtime/preload/session.h"
 #include "runtime/preload/solo.h"
+#include "runtime/python/python.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -148,6 +149,7 @@ static bool find_object(uint64_t address, struct rt_found *ret)
 		.path = is_main ? program_name : found.dlfo_link_map->l_name,
 		.eh_frame_hdr = found.dlfo_eh_frame,
 		.identity = found.dlfo_link_map};
+	rt_python_notice(found.dlfo_link_map);
 	uint64_t table = (uint64_t)found.dlfo_eh_frame;
 	if (rt_unlikely(table && table - ret->start >= ret->end - ret->start && is_main))
 		rt_found_whole(ret, (const void *)getauxval(AT_PHDR), getauxval(AT_PHNUM));
@@ -216,6 +218,8 @@ static void process_fill(struct rt_process *p)
 	else
 		rt_frees_end(); /* a child's parent may have examined them */
 	rt_solo_prepare(p);
+	rt_python_prepare(p);
+	p->shared.chain = &p->shared_chain;
 	rt_walk_init(&p->shared.walk, p->shared_frames, NULL);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, ring_words(p, HW_RING_SHARED), 0);
 }
@@ -474,4 +478,5 @@ static __attribute__((constructor)) void start_at_load(void)
 	if (program && rt_process &&
 		__atomic_load_n(&rt_process->state, __ATOMIC_ACQUIRE) == RT_RECORDING)
 		rt_modules_at(&rt_process->modules, (uint64_t)program->l_ld);
+	rt_python_start();
 }

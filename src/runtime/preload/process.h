@@ -22,6 +22,7 @@
 #include "runtime/core/ring.h"
 #include "runtime/core/sampler.h"
 #include "runtime/core/unwind.h"
+#include "runtime/python/frames.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,11 +74,13 @@ struct rt_process {
 	struct rt_lock mapping_lock;
 	struct rt_walk mapping_walk;
 	struct rt_range shared_ranges[RT_SHARED_RANGES]; /* where the shared memory is mapped */
-	int32_t pid;         /* of the process that has mapped it, in its own PID namespace */
-	uint32_t shrinking;  /* 1: a thread gives some of it back */
-	uint64_t *ring_data; /* the words of ring number first_ring, after which the others are */
-	uint32_t first_ring; /* those before it are not mapped */
+	int32_t pid;           /* of the process that has mapped it, in its own PID namespace */
+	uint32_t shrinking;    /* 1: a thread gives some of it back */
+	uint64_t *ring_data;   /* the words of ring number first_ring, after which the others are */
+	uint32_t first_ring;   /* those before it are not mapped */
+	struct rt_codes codes; /* of Python: see runtime/python/codes.h */
 	struct rt_rules rules;
+	struct rt_python_chain shared_chain;
 	struct rt_frame shared_frames[2 * RT_DEPTH_MAX];
 	struct rt_frame mapping_frames[2 * RT_DEPTH_MAX];
 };
@@ -91,6 +94,9 @@ struct rt_here {
 	struct rt_thread *thread;
 	/* While an event is between its start and its end: the caller's stack pointer, else 0. */
 	uint64_t busy;
+	/* While a wrapped allocator of Python runs: its caller's stack pointer, else 0; and the
+	 * block that it frees, or 0. See runtime/python/hooks.c. */
+	uint64_t python, python_block;
 	/* A block whose free was recorded while the function that frees it still runs, else 0. */
 	uint64_t ending;
 	/* Bytes (and one for each block) that this thread may allocate before it has to examine

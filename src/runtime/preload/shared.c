@@ -2,6 +2,7 @@
 /* Runs when: see shared.h. May touch: the same. */
 #include "runtime/preload/shared.h"
 
+#include "runtime/preload/event_frame.h"
 #include "runtime/preload/mappings.h"
 #include "runtime/preload/real.h"
 #include "runtime/preload/sampling.h"
@@ -243,7 +244,7 @@ void rt_shared_alloc(struct rt_process *p, uint32_t changes, void *block, size_t
 	struct rt_thread *t = shared_begin(p, changes, c.sp, &tid);
 	if (!t)
 		return;
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	uint32_t stack = rt_event_stack(p, t, kind, c);
 	uint64_t *w = shared_reserve(t, HW_R_WORDS_MAX, tid);
 	if (w) {
 		uint32_t n = 3;

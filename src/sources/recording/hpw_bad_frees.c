@@ -34,6 +34,8 @@ static const char *function_name(uint64_t kind)
 		[HW_DELETE] = "operator delete",
 		[HW_DELETE_ARRAY] = "operator delete[]",
 		[HW_FREE_REALLOC_ZERO] = "realloc() to size 0",
+		[HW_FREE_PYTHON] = "CPython's free()",
+		[HW_FREE_PYTHON_REALLOC] = "CPython's realloc()",
 	};
 	return kind < HW_FREE_KINDS ? names[kind] : "an unknown free function";
 }

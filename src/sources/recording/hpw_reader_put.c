@@ -122,6 +122,17 @@ static void put_totals_replay(struct reader *reader)
 	recording->mismatched_frees = reader->replay.mismatched;
 }
 
+static void put_python(struct recording *recording, uint64_t notes)
+{
+	recording->python_minor = (uint32_t)(notes >> HPW_NOTE_PYTHON_SHIFT & 0x7f);
+	recording->python_objects = notes & HPW_NOTE_PYTHON;
+	recording->python_frames = notes & HPW_NOTE_PYTHON_FRAMES;
+	recording->no_python_frames = notes & HPW_NOTE_PYTHON_UNKNOWN   ? NO_PYTHON_FRAMES_UNKNOWN
+				      : notes & HPW_NOTE_PYTHON_DIFFERS ? NO_PYTHON_FRAMES_DIFFERS
+				      : notes & HPW_NOTE_PYTHON_NO_ROOM ? NO_PYTHON_FRAMES_NO_ROOM
+									: NO_PYTHON_FRAMES_NONE;
+}
+
 /* A forked process frees blocks of its parent's; when nothing was lost all unknown ones are these.
  */
 static void put_inherited(struct reader *reader)
@@ -169,6 +180,7 @@ void hpw_reader_put_summary(struct reader *reader)
 	recording->signal_taken = sum[HPW_SUM_NOTES] & HPW_NOTE_SIGNAL_TAKEN;
 	recording->ignores = sum[HPW_SUM_NOTES] & HPW_NOTE_IGNORES;
 	recording->not_attached = sum[HPW_SUM_NOTES] & HPW_NOTE_NOT_ATTACHED;
+	put_python(recording, sum[HPW_SUM_NOTES]);
 	recording->marks = reader->footer.has_summary ? sum[HPW_SUM_MARKS] : reader->replay.marks;
 	recording->dropped_steps = sum[HPW_SUM_DROPPED_STEPS];
 	recording->kept_steps = sum[HPW_SUM_KEPT_STEPS];

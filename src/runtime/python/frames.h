@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Runs when: an event of a thread that runs Python code. May touch: the thread's own chain of
+ * frames (read only), the table of codes, shared nodes.
+ *
+ * The Python stack of the calling thread, as a stack number. Only the owning thread changes its
+ * chain of frames, and a frame in it keeps its code alive, so the chain may be read whether or not
+ * the thread has the interpreter's lock, without any function of the interpreter.
+ *
+ * A thread keeps its last chain, outermost frame first, with the number of the stack that ends at
+ * each frame. A new chain is read whole (a nanosecond a frame), and what equals the last one from
+ * the outermost frame on has its numbers. A frame is known by the address of its instruction, up
+ * to 3.10 by its code and the instruction in it. Code that is freed may have another's address
+ * later: rt_python_frames.deaths counts such frees, and after one nothing that was kept counts.
+ */
+#ifndef RUNTIME_PYTHON_FRAMES_H
+#define RUNTIME_PYTHON_FRAMES_H
+
+#include "runtime/core/stacks.h"
+#include "runtime/python/codes.h"
+#include "runtime/python/layout.h"
+
+/* The outer frames of deeper stacks are cut, and marked so. */
+#define RT_PYTHON_DEPTH_MAX 2048u
+
+/* Where a frame is: the address of its instruction and the frame's own; or its code, and its
+ * instruction. */
+struct rt_python_place {
+	uint64_t at, more;
+};
+
+struct rt_python_kept {
+	struct rt_python_place place;
+	uint64_t stack; /* that ends here */
+};
+
+/* The child of a stack for a frame. */
+struct rt_python_child {
+	struct rt_python_place place; /* `more` is 0 if it does not count */
+	uint32_t parent, child;       /* child 0: empty */
+	uint64_t deaths;
+};
+#define RT_PYTHON_CHILDREN 1024u
+
+/* Of a thread; zero at first. */
+struct rt_python_chain {
+	uint32_t count;
+	uint64_t deaths;
+	struct rt_python_kept kept[RT_PYTHON_DEPTH_MAX];   /* outermost first */
+	struct rt_python_place fresh[RT_PYTHON_DEPTH_MAX]; /* innermost first */
+	struct rt_python_child children[RT_PYTHON_CHILDREN];
+};
+
+/* What a walk needs. */
+struct rt_python_walk {
+	const struct rt_stacks *stacks;
+	struct rt_codes *codes;
+	const struct rt_python_layout *layout;
+	uint64_t deaths; /* of code objects so far */
+};
+
+/* Returns the stack of the thread whose PyThreadState is at `thread`; 0 if it runs no code. */
+uint32_t rt_python_stack(
+	const struct rt_python_walk *walk, struct rt_python_chain *chain, uint64_t thread);
+
+/* Reads a word of memory that may not be readable. Returns false if it is not. */
+bool rt_python_peek(uint64_t address, uint64_t *ret);
+
+/* A frame as it is in memory. */
+struct rt_python_frame {
+	uint64_t at, code;
+	int64_t instruction; /* in bytes; negative: it has not begun */
+};
+
+/* Gives the innermost frame (*ret_at zero at first) or the next one outward, and reads nothing that
+ * is not readable. Returns false if there is none. */
+bool rt_python_frame_next(
+	const struct rt_python_layout *layout, uint64_t thread, struct rt_python_frame *frame);
+
+#endif
