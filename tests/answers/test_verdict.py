@@ -137,7 +137,7 @@ def resident_memory_of_an_interpreter(folder):
     """Of Python the verdict says how to see the rest"""
     path = folder / "python.hpw"
     script = "x = [bytearray(0) for i in range(10)]; y = [(i, i + 1) for i in range(400000)]"
-    ended = hw.record(["/usr/bin/python3", "-c", script], path)
+    ended = hw.record(["/usr/bin/python3", "-c", script], path, options=("-q", "--no-pyobjects"))
     hw.need(ended.status == 0, str(ended))
     said = verdict(path)
     hw.need(has(said, "PYTHONMALLOC=malloc"), str(said))

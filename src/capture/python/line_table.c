@@ -99,7 +99,7 @@ static void decode_locations(struct table *t)
 		unsigned code = head >> 3 & 15, units = (head & 7u) + 1;
 		t->line += read_delta(t, code);
 		put_row(t, code == LOCATION_NONE ? 0 : t->line);
-		t->instruction += 2 * units;
+		t->instruction += 2 * (uint64_t)units;
 		while (t->at < t->end && !(*t->at & ENTRY))
 			t->at++; /* columns */
 	}

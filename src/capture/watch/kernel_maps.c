@@ -121,7 +121,7 @@ struct error *watch_kernel_purge(const struct watch_kernel *kernel, enum watch_m
 	bool (*is_gone)(void *context, uint32_t key), void *context)
 {
 	_cleanup_(purge_keys_deinit) struct purge_keys gone = {0};
-	uint32_t key = 0, next;
+	uint32_t key = 0, next = 0;
 	bool is_first = true;
 	for (;;) {
 		if (map_call(kernel, BPF_MAP_GET_NEXT_KEY, map, is_first ? NULL : &key, &next))

@@ -68,8 +68,8 @@ static bool has_key(const struct hw_code *row, const struct key *key)
 #define SEARCH_MAX 256u
 static uint32_t first_place(uint64_t code)
 {
-	_Static_assert(HW_CODE_INDEX == 1u << 18, "64 - 46 bits");
-	return (uint32_t)((code >> 4) * 0x9e3779b97f4a7c15ull >> 46);
+	/* The upper 18 bits, of which the index takes as many as it has places. */
+	return (uint32_t)((code >> 4) * 0x9e3779b97f4a7c15ull >> 46) % HW_CODE_INDEX;
 }
 
 /* Returns the row with that key, or 0; *ret_place: the first empty place, or HW_CODE_INDEX. */

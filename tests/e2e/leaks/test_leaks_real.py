@@ -328,7 +328,7 @@ def search_by_heapwise(program, folder):
     sessions = folder / "sessions"
     sessions.mkdir()
     program.environment["XDG_RUNTIME_DIR"] = sessions
-    program.run([hw.HEAPWISE, "run", "-q", "--leak-check=full", "-o", recording, "--"], folder)
+    program.run([hw.HEAPWISE, "run", "-q", "--no-pyobjects", "--leak-check=full", "-o", recording, "--"], folder)
     others = sorted(folder.glob("x.*.hpw"), key=lambda path: int(path.name.split(".")[1]))
     return [ourleaks.records(path) for path in [recording, *others]]
 

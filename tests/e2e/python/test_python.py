@@ -263,7 +263,7 @@ def embedded(folder):
     """An interpreter that a program loads as a library, and begins later."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     libraries = sorted((Path.home() / ".pyenv/versions").glob("3.*/lib/libpython3.*.so.1.0"))
-    libraries = [path for path in libraries if int(path.name.split(".")[1]) in KNOWN]
+    libraries = [path for path in libraries if path.name.split(".")[1].isdigit() and int(path.name.split(".")[1]) in KNOWN]
     if not compiler or not libraries:
         raise hw.Skip("there is no compiler, or no interpreter that is a library")
     program = folder / "embed"

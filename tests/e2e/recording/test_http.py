@@ -161,7 +161,7 @@ def texts(folder):
         one.allocate(7)
         status, kind, text = get(f"{one.url}debug/pprof/heap?debug=1")
         hw.need(status == 200 and kind.startswith("text/plain"), f"{status} {kind}")
-        hw.need(re.match(rb"heap profile: +\d+: +\d+ \[ *\d+: +\d+\] @ ", text), text[:80])
+        hw.need(re.match(rb"(--- symbol\n.*\n---\n)?heap profile: +\d+: +\d+ \[ *\d+: +\d+\] @ ", text, re.S), text[:80])
         hw.need(f"7: {7 * SIZE} [7: {7 * SIZE}] @" in re.sub(r" +", " ", text.decode()), "the blocks are not in the text")
         status, kind, index = get(f"{one.url}debug/pprof/")
         hw.need(status == 200 and b"(default)" in index and b"heap?" in index, f"{status} {index[:200]}")

@@ -110,7 +110,8 @@ def take(arguments, every, folder):
     opinions.write_bytes(b"")
     environment = hw.clean_environment(
         LD_PRELOAD=LIBRARY, OPINION_FILE=opinions, OPINION_EVERY=every, OPINION_PROGRAM=program)
-    recorded = hw.record([program, *arguments[1:]], recording, env=environment)
+    # Of Python's objects the interpreter's frames are recorded.
+    recorded = hw.record([program, *arguments[1:]], recording, env=environment, options=("-q", "--no-pyobjects"))
     hw.need(recorded.status == 0, f"{program.name}: {recorded}")
     return recording, opinions
 

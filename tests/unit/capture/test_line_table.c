@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of lines of CPython's code objects. What code.co_lines() and dis say of real ones is
- * compared by tests/e2e/python/test_line_tables.py; here are the corners.
+ * Tables of lines of CPython's code objects: the corners. Lines of real programs are compared with
+ * what tracemalloc says of them (tests/e2e/python).
  */
 #include "capture/python/line_table.h"
 #include "lib/tap.h"

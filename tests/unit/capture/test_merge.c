@@ -309,7 +309,7 @@ CASE(lost, "lost events are told where they are missing, and are no events")
 
 CASE(nonsense, "nonsense ends its ring, not the others")
 {
-	static const uint64_t nonsense[] = {0, 0x08, 0x15, 0x1d, 0x30, 0x7f, 0xff, 0x07, W_ALLOC(0),
+	static const uint64_t nonsense[] = {0, 0x08, 0x17, 0x1f, 0x33, 0x7f, 0xff, 0x07, W_ALLOC(0),
 		W_REALLOC(0), UINT64_MAX, W_MARK(5), W_MARK(0) | STAMPED, W_MARK(256) | STAMPED,
 		W_MARK(1ull << 55) | STAMPED, W_MARK(255) | STAMPED};
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
