@@ -34,7 +34,7 @@ DEFINE_VEC(python_filters, struct python_filter)
 
 struct python_grouping {
 	enum python_key key;
-	size_t depth;   /* so many innermost frames count; 0: all. As of tracemalloc.start() */
+	size_t depth;   /* how many innermost frames count; 0: all. As of tracemalloc.start() */
 	bool any_frame; /* filters look at all of these frames, not at the innermost alone */
 	bool cum;       /* a block counts for each line or file in its stack, once; not by traceback
 			 */

@@ -19,7 +19,7 @@ static size_t count_following(unsigned char first)
 					       : 0;
 }
 
-/* The character at *at, which moves on behind it. */
+/* The character at *at, which moves on after it. */
 static uint32_t take_character(struct characters text, size_t *at)
 {
 	unsigned char first = (unsigned char)text.data[(*at)++];
@@ -68,7 +68,7 @@ static bool set_has(struct characters set, uint32_t wanted)
 	return found != inverted;
 }
 
-/* Whether the element of the pattern at *at, no '*', fits a character; *at moves on behind it. */
+/* Whether the element of the pattern at *at, no '*', fits a character; *at moves on after it. */
 static bool element_fits(struct characters pattern, size_t *at, uint32_t character)
 {
 	if (pattern.data[*at] == '?') {

@@ -461,18 +461,26 @@ static void request_read(struct request *request, const char *options)
 	}
 }
 
+/* JNI_EVERSION, of the Java Native Interface specification, "Return Codes". */
+#define JNI_VERSION_REFUSED (-3)
+
 static bool agent_connect(jvm_vm vm, struct reply *reply)
 {
 	agent.vm = vm;
 	if (agent.tool)
 		return true;
-	if (sem_init(&agent.collected, 0, 0) == 0 &&
-		!jni_function(vm, JNI_INDEX_GET_ENV, int (*)(jvm_vm, jvm_tool *, int32_t))(
-			vm, &agent.tool, JVM_VERSION_11))
+	sem_init(&agent.collected, 0, 0); /* never fails: no value is too large */
+	int failed = jni_function(vm, JNI_INDEX_GET_ENV, int (*)(jvm_vm, jvm_tool *, int32_t))(
+		vm, &agent.tool, JVM_VERSION_11);
+	if (!failed)
 		return true;
 	agent.tool = NULL;
-	reply_fail(reply, "this JVM can't sample allocations: Java 11 or later can "
-			  "(SampledObjectAlloc of JVM TI)");
+	if (failed == JNI_VERSION_REFUSED)
+		reply_fail(reply, "this JVM can't sample allocations: Java 11 or later can "
+				  "(SampledObjectAlloc of JVM TI)");
+	else
+		reply_fail(reply, "the JVM gives no JVM TI environment just now: it is ending, or "
+				  "not begun; try again");
 	return false;
 }
 
