@@ -87,7 +87,7 @@ static void create_pool(struct recorder *r, const struct merge_pool *p)
 bool recorder_cover(struct recorder *r, const struct live_entry *there)
 {
 	struct live_entry outer;
-	if (r->in_flight || r->tally.lost || is_in_pool(r, there) ||
+	if (r->in_flight || recorder_has_lost(r) || is_in_pool(r, there) ||
 		pool_covers_find(&r->pools.covers, there->address))
 		return false;
 	struct live_entry *place = pool_covers_insert(&r->pools.covers, there->address, NULL);

@@ -155,6 +155,17 @@ struct event_report recorder_report(const struct recorder *r)
 	return report;
 }
 
+bool recorder_has_lost(const struct recorder *r)
+{
+	if (r->tally.lost)
+		return true;
+	const struct event_report report = recorder_report(r);
+	uint64_t lost = 0;
+	for (unsigned why = 0; why < HW_LOST_REASONS; why++)
+		lost |= report.lost[why];
+	return lost;
+}
+
 static void write_table(
 	struct recorder *r, enum hpw_chunk_type type, const struct footer_summary *summary)
 {

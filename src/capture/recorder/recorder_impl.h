@@ -26,6 +26,10 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 struct error *recorder_share_rings(struct recorder *r, const struct recorder_start *start);
 /* Returns what the source says of the recording, and of no other one. */
 struct event_report recorder_report(const struct recorder *r);
+/* Whether events of this recording were lost, also ones whose HW_R_LOST has not come yet: a thread
+ * counts an event in the memory that it shares before it goes on, and puts HW_R_LOST into its ring
+ * only when there is room again. Asks the source: not for each event. */
+bool recorder_has_lost(const struct recorder *r);
 
 /* Prepares the merge of the source's lanes, whose steps are this recorder's. */
 void recorder_steps_init(struct recorder *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A process that says that it ends, or wants to be searched, and waits for the answer. */
 #include "capture/leaks/paused_target.h"
-#include "capture/recorder/recorder.h"
+#include "capture/recorder/recorder_impl.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -80,11 +80,9 @@ bool recorder_ends_empty(struct recorder *recorder)
 	merge_pass_until(&recorder->merge, target.heads);
 	bool waits = paused_target_still_waits(&target, shm);
 	paused_target_resume(&target);
-	uint64_t lost = recorder->tally.lost + recorder->tally.repairs + recorder->blocks_dropped +
-			recorder->merge.dropped + recorder->merge.damaged;
-	for (unsigned i = 0; i < HW_LOST_REASONS; i++)
-		lost += __atomic_load_n(&shm->lost[i], __ATOMIC_RELAXED);
-	return waits && !lost && !recorder->live.blocks;
+	uint64_t wrong = recorder->tally.repairs + recorder->blocks_dropped +
+			 recorder->merge.dropped + recorder->merge.damaged;
+	return waits && !wrong && !recorder_has_lost(recorder) && !recorder->live.blocks;
 }
 
 bool recorder_is_unsearched(const struct recorder *recorder)

@@ -365,7 +365,8 @@ static enum live_added add_at_occupied(
 	if (r->in_flight)
 		r->in_flight--;
 	else
-		r->tally.repairs += !r->tally.lost && !r->is_over && !recorder_mistook(r, &old);
+		r->tally.repairs +=
+			!recorder_has_lost(r) && !r->is_over && !recorder_mistook(r, &old);
 	r->frees_added++;
 	live_table_take(&r->live, block->address, &old);
 	free_block(r, block->thread, block->address, &old,

@@ -217,6 +217,12 @@ CASE(enters, "blocks of the list come first, by type; one may be a mistake")
 	drain(r);
 	CHECK_U64(r->tally.repairs, 1);
 	CHECK_U64(r->tally.heap.live_bytes, 30);
+	/* Where events were lost, a free that is missing needs no other explanation. */
+	r->shm->lost[HW_LOST_SAMPLED]++;
+	put_alloc(r, FIRST, 0x4000, 10);
+	drain(r);
+	CHECK_U64(r->tally.repairs, 1);
+	CHECK_U64(r->tally.lost, 0);
 	recorder_end(r, file);
 }
 
