@@ -526,6 +526,23 @@ static struct error *comment_add(const struct pprof_profile *profile, struct tex
 	return words.failed ? error_no_memory() : NULL;
 }
 
+/* runtime.MemProfileRate above this acts as this (fastexprand() in Go's runtime/malloc.go), but
+ * runtime/pprof computes with the rate that was set. */
+#define GO_RATE_CEILING 0x7000000u
+
+static void go_period_add(const struct reading *reading, struct text *remark)
+{
+	if (remark->len || reading->period <= GO_RATE_CEILING)
+		return;
+	text_printf(remark,
+		"If a program in Go has written it, its figures are too high, up to %.1f times: "
+		"Go's runtime takes no fewer samples than one per 112 MiB, and runtime/pprof "
+		"computes as if it were one per ",
+		(double)reading->period / GO_RATE_CEILING);
+	text_add_bytes(remark, reading->period);
+	text_add(remark, ".");
+}
+
 /* Says what figures they are, and which labels and values were passed over. */
 static struct error *set_remark(struct reading *reading)
 {
@@ -537,6 +554,7 @@ static struct error *set_remark(struct reading *reading)
 	struct error *problem = comment_add(profile, &remark);
 	if (problem)
 		return problem;
+	go_period_add(reading, &remark);
 	for (size_t i = 0; i < profile->types.len; i++) {
 		struct foreign_text type;
 		struct error *error = pprof_text(profile, profile->types.data[i].type, &type);

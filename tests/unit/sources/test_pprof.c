@@ -147,6 +147,25 @@ CASE(unread, "labels and values that have no place here are named")
 		"Ignored in this profile: values /bin/app; labels main, main.c.");
 }
 
+CASE(go_period, "Go's runtime samples more often than a rate above 112 MiB says, which is said")
+{
+	static const struct {
+		uint64_t period;
+		const char *says;
+	} files[] = {{0x7000000, NULL}, {1ull << 30, "too high, up to 9.1 times"}};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		_cleanup_(buf_deinit) struct buf profile;
+		_cleanup_(model_cleanup) struct model *model = NULL;
+		buf_init(&profile);
+		put_tables(&profile);
+		MESSAGE(&profile, 11, {1, 3}, {2, 4});
+		put_number(&profile, 12, files[i].period);
+		CHECK_OK(source_open_bytes("p", profile.data, profile.len, 0, &model));
+		const char *remark = model_recording(model)->remark;
+		CHECK(files[i].says ? remark && strstr(remark, files[i].says) : !remark);
+	}
+}
+
 CASE(many_unread, "of more labels than are named the remark says that there are others")
 {
 	_cleanup_(buf_deinit) struct buf profile, sample;
