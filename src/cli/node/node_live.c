@@ -36,16 +36,23 @@ static struct error *result_write(struct output_file *file, const char *data, si
 	return NULL;
 }
 
-/* The value of {"id":3,"result":{"profile":…}}. */
-static struct error *profile_write(struct output_file *file, const struct text *answer)
+/* The value of {"id":3,"result":{"profile":…}}, with the distance of samples, which V8 does not put
+ * in. */
+static struct error *profile_write(
+	struct output_file *file, const struct text *answer, uint64_t sample_bytes)
 {
+	char head[64];
 	static const char key[] = "\"result\":{\"profile\":";
 	const char *at = strstr(answer->data, key);
 	size_t before = at ? (size_t)(at - answer->data) + strlen(key) : 0;
-	if (!at || answer->len < before + 2 || strcmp(answer->data + answer->len - 2, "}}") != 0)
+	if (!at || answer->len < before + 4 || strcmp(answer->data + answer->len - 2, "}}") != 0 ||
+		strncmp(answer->data + before, "{\"", 2) != 0)
 		return error_create(ERROR_ENVIRONMENT,
 			"the inspector of the process: its answer has no profile");
-	return result_write(file, answer->data + before, answer->len - 2 - before);
+	snprintf(head, sizeof(head), "{\"samplingInterval\":%" PRIu64 ",", sample_bytes);
+	struct error *error = result_write(file, head, strlen(head));
+	return error ? error
+		     : result_write(file, answer->data + before + 1, answer->len - 3 - before);
 }
 
 static sigset_t interrupts_list(void)
@@ -90,7 +97,7 @@ static struct error *profile_take(
 	time_pass(live->for_ns);
 	error = inspector_ask(
 		inspector, "HeapProfiler.stopSampling", "{}", ANSWER_WAIT_S, NULL, NULL, &answer);
-	return error ? error : profile_write(file, &answer);
+	return error ? error : profile_write(file, &answer, live->sample_bytes);
 }
 
 /* {"method":"HeapProfiler.addHeapSnapshotChunk","params":{"chunk":"…"}}: a piece of the file as a

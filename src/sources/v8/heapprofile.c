@@ -12,7 +12,8 @@
  * bytes its object has. Lines and columns count from 0, and are those where a function begins.
  *
  * The tree is not kept as JSON: a node becomes 32 bytes, so that memory follows the number of
- * stacks and not the file. The distance of samples is not in the file: see distance_estimate().
+ * stacks and not the file. The distance of samples is not in the file, unless `heapwise node` has
+ * written it ("samplingInterval"): see distance_estimate().
  */
 #include "sources/v8/heapprofile.h"
 
@@ -41,7 +42,7 @@ struct v8_node {
 	uint64_t self_size, id;
 	uint32_t parent;   /* its number + 1; 0: it is the outermost */
 	uint32_t function; /* number + 1; 0: unknown so far */
-	bool has_size;
+	bool has_size, has_id, has_children;
 };
 
 static uint64_t function_hash(struct v8_function key)
@@ -82,7 +83,8 @@ struct reading {
 	struct v8_sample_vec samples;
 	struct v8_spreads spreads; /* id of a node → variance of its bytes */
 	struct v8_stack_vec stacks;
-	bool has_samples;
+	uint64_t interval; /* mean distance of samples, as `heapwise node PID` notes it */
+	bool has_samples, has_interval;
 };
 
 static void heapprofile_reading_deinit(struct reading *reading)
@@ -121,6 +123,13 @@ static struct error *text_keep(struct reading *reading, const char *what, const 
 	if (token != TOKEN_STRING)
 		return json_tokens_error(&reading->tokens, "%s is not a string", what);
 	return strings_keep(&reading->foreign.names, (const char *)reading->tokens.text.data, ret);
+}
+
+/* *ret is NULL unless it has been there. */
+static struct error *text_once(struct reading *reading, const char *what, const char **ret)
+{
+	struct error *error = json_tokens_once(&reading->tokens, *ret != NULL);
+	return error ? error : text_keep(reading, what, ret);
 }
 
 /* A line or column from 0 on, as one from 1 on; -1 is what V8 has where there is none. */
@@ -173,9 +182,9 @@ static struct error *function_take(struct reading *reading, uint32_t *ret)
 		if (error || token == TOKEN_OBJECT_END)
 			break;
 		if (json_tokens_key_is(tokens, "functionName"))
-			error = text_keep(reading, "functionName", &function.name);
+			error = text_once(reading, "functionName", &function.name);
 		else if (json_tokens_key_is(tokens, "url"))
-			error = text_keep(reading, "url", &function.url);
+			error = text_once(reading, "url", &function.url);
 		else if (json_tokens_key_is(tokens, "lineNumber"))
 			error = place_take(reading, "lineNumber", &function.line);
 		else if (json_tokens_key_is(tokens, "columnNumber"))
@@ -202,24 +211,35 @@ static struct error *node_begin(struct reading *reading, uint32_t parent)
 	return NULL;
 }
 
+/* The number after a key that the object has once; *seen: it has been there. */
+static struct error *number_once(
+	struct json_tokens *tokens, const char *what, bool *seen, uint64_t *ret)
+{
+	struct error *error = json_tokens_once(tokens, *seen);
+	*seen = true;
+	return error ? error : json_tokens_number(tokens, what, ret);
+}
+
 /* A member of the node that is open, after its name. */
 static struct error *node_member(struct reading *reading, bool *ret_children)
 {
 	struct json_tokens *tokens = &reading->tokens;
 	uint32_t number = reading->stacks.data[reading->stacks.len - 1] - 1;
 	struct v8_node *node = &reading->nodes.data[number];
-	if (json_tokens_key_is(tokens, "callFrame"))
-		return function_take(reading, &node->function);
-	if (json_tokens_key_is(tokens, "selfSize")) {
-		node->has_size = true;
-		return json_tokens_number(tokens, "selfSize", &node->self_size);
+	if (json_tokens_key_is(tokens, "callFrame")) {
+		struct error *error = json_tokens_once(tokens, node->function != 0);
+		return error ? error : function_take(reading, &node->function);
 	}
+	if (json_tokens_key_is(tokens, "selfSize"))
+		return number_once(tokens, "selfSize", &node->has_size, &node->self_size);
 	if (json_tokens_key_is(tokens, "id"))
-		return json_tokens_number(tokens, "the id of a node", &node->id);
-	*ret_children = json_tokens_key_is(tokens, "children");
-	if (*ret_children)
-		return json_tokens_expect(tokens, TOKEN_ARRAY, "an array after \"children\"");
-	return json_tokens_skip_next(tokens);
+		return number_once(tokens, "the id of a node", &node->has_id, &node->id);
+	if (!json_tokens_key_is(tokens, "children"))
+		return json_tokens_skip_next(tokens);
+	struct error *error = json_tokens_once(tokens, node->has_children);
+	node->has_children = *ret_children = true;
+	return error ? error
+		     : json_tokens_expect(tokens, TOKEN_ARRAY, "an array after \"children\"");
 }
 
 static struct error *node_end(struct reading *reading)
@@ -267,6 +287,7 @@ static struct error *sample_take(struct reading *reading)
 {
 	struct json_tokens *tokens = &reading->tokens;
 	struct v8_sample sample = {.size = 0};
+	bool has_size = false, has_node = false;
 	struct error *error = NULL;
 	while (!error) {
 		enum json_token token;
@@ -274,9 +295,10 @@ static struct error *sample_take(struct reading *reading)
 		if (error || token == TOKEN_OBJECT_END)
 			break;
 		if (json_tokens_key_is(tokens, "size"))
-			error = json_tokens_number(tokens, "the size of a sample", &sample.size);
+			error = number_once(
+				tokens, "the size of a sample", &has_size, &sample.size);
 		else if (json_tokens_key_is(tokens, "nodeId"))
-			error = json_tokens_number(tokens, "nodeId", &sample.node);
+			error = number_once(tokens, "nodeId", &has_node, &sample.node);
 		else
 			error = json_tokens_skip_next(tokens);
 	}
@@ -302,6 +324,24 @@ static struct error *samples_take(struct reading *reading)
 	return error;
 }
 
+static struct error *profile_member(struct reading *reading)
+{
+	struct json_tokens *tokens = &reading->tokens;
+	struct error *error;
+	if (json_tokens_key_is(tokens, "head")) {
+		error = json_tokens_once(tokens, reading->nodes.len != 0);
+		return error ? error : nodes_take(reading);
+	}
+	if (json_tokens_key_is(tokens, "samples")) {
+		error = json_tokens_once(tokens, reading->has_samples);
+		return error ? error : samples_take(reading);
+	}
+	if (json_tokens_key_is(tokens, "samplingInterval"))
+		return number_once(
+			tokens, "samplingInterval", &reading->has_interval, &reading->interval);
+	return json_tokens_skip_next(tokens);
+}
+
 static struct error *profile_take(struct reading *reading)
 {
 	struct json_tokens *tokens = &reading->tokens;
@@ -311,12 +351,7 @@ static struct error *profile_take(struct reading *reading)
 		error = json_tokens_next(tokens, &token);
 		if (error || token == TOKEN_OBJECT_END)
 			break;
-		if (json_tokens_key_is(tokens, "head") && !reading->nodes.len)
-			error = nodes_take(reading);
-		else if (json_tokens_key_is(tokens, "samples") && !reading->has_samples)
-			error = samples_take(reading);
-		else
-			error = json_tokens_skip_next(tokens);
+		error = profile_member(reading);
 	}
 	if (!error)
 		error = json_tokens_expect(tokens, TOKEN_END, "the end of the file");
@@ -490,6 +525,8 @@ static struct error *model_make(struct reading *reading)
 
 static const char *distance_words(const struct reading *reading, bool known)
 {
+	if (reading->interval)
+		return "The distance of samples is that which the file says.";
 	if (!known)
 		return "No sample is in the file, nor at which distance they were taken: ranges "
 		       "are those of 512 KiB, node's default.";
@@ -528,6 +565,8 @@ static struct error *heapprofile_read(struct reading *reading)
 		return error;
 	bool known;
 	uint64_t distance = distance_estimate(reading, &known);
+	if (reading->interval)
+		distance = reading->interval;
 	error = spreads_make(reading, distance);
 	if (!error)
 		error = model_make(reading);

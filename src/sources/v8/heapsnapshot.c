@@ -466,11 +466,16 @@ static struct error *file_member(struct parsing *p)
 		{"strings", strings_take}};
 	const bool done[] = {p->has_nodes, p->has_edges, p->heap->functions.len,
 		p->heap->traces.len, p->has_strings};
-	if (json_tokens_key_is(&p->tokens, "snapshot") && !p->has_meta)
-		return meta_take(p);
+	if (json_tokens_key_is(&p->tokens, "snapshot")) {
+		struct error *error = json_tokens_once(&p->tokens, p->has_meta);
+		return error ? error : meta_take(p);
+	}
 	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
-		if (!json_tokens_key_is(&p->tokens, members[i].key) || done[i])
+		if (!json_tokens_key_is(&p->tokens, members[i].key))
 			continue;
+		struct error *error = json_tokens_once(&p->tokens, done[i]);
+		if (error)
+			return error;
 		if (!p->has_meta)
 			return json_tokens_error(
 				&p->tokens, "\"%s\" comes before \"snapshot\"", members[i].key);

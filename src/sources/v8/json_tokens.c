@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/util.h"
 
 #define NUMBER_BYTES_MAX 64u
 
@@ -236,41 +237,86 @@ static struct error *take_string(struct json_tokens *tokens)
 	return buf_u8(&tokens->text, 0) ? NULL : error_no_memory();
 }
 
-/* Returns whether `text` is a number of JSON, and sets what it is. */
+/* Digits of a number without its trailing zeros, and how many of these there are: 1.50e3 is 15 with
+ * 2 zeros. */
+struct number_digits {
+	uint64_t value;
+	int64_t zeros;
+	bool is_too_large;
+};
+
+static void number_add_digit(struct number_digits *digits, unsigned digit)
+{
+	digits->zeros++;
+	if (!digit || digits->is_too_large)
+		return;
+	for (; digits->zeros && !digits->is_too_large; digits->zeros--)
+		digits->is_too_large = __builtin_mul_overflow(digits->value, 10u, &digits->value);
+	digits->is_too_large |= __builtin_add_overflow(digits->value, digit, &digits->value);
+}
+
+static const char *number_add_digits(struct number_digits *digits, const char *at)
+{
+	while (*at >= '0' && *at <= '9')
+		number_add_digit(digits, (unsigned)(*at++ - '0'));
+	return at;
+}
+
+/* The number itself, if it is whole and there is room for it. */
+static bool number_settle(const struct number_digits *digits, uint64_t *ret)
+{
+	*ret = digits->value;
+	if (!digits->value && !digits->is_too_large)
+		return true;
+	if (digits->is_too_large || digits->zeros < 0)
+		return false;
+	for (int64_t i = 0; i < digits->zeros; i++)
+		if (__builtin_mul_overflow(*ret, 10u, ret))
+			return false;
+	return true;
+}
+
+/* What is after "e", at most so much that no sum overflows. */
+static const char *number_exponent(const char *at, int64_t *ret)
+{
+	bool is_negative = *at == '-';
+	at += *at == '+' || *at == '-';
+	for (*ret = 0; *at >= '0' && *at <= '9'; at++)
+		*ret = min(*ret * 10 + (*at - '0'), INT64_C(1000000));
+	*ret = is_negative ? -*ret : *ret;
+	return at;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Returns whether `text` is a number of JSON, and sets what it is: 1e3 and 1000.0 are 1000. */
 static bool number_scan(struct json_tokens *tokens, const char *text)
 {
-	const char *at = text;
-	tokens->is_whole = true;
-	tokens->number = 0;
-	tokens->is_negative = *at == '-';
-	at += tokens->is_negative;
-	if (*at < '0' || *at > '9')
+	struct number_digits digits = {.value = 0};
+	int64_t exponent = 0;
+	tokens->is_negative = *text == '-';
+	const char *at = text + tokens->is_negative;
+	if (!is_digit(*at) || (*at == '0' && is_digit(at[1])))
 		return false;
-	if (*at == '0' && at[1] >= '0' && at[1] <= '9')
-		return false;
-	for (; *at >= '0' && *at <= '9'; at++)
-		if (__builtin_mul_overflow(tokens->number, 10u, &tokens->number) ||
-			__builtin_add_overflow(
-				tokens->number, (unsigned)(*at - '0'), &tokens->number))
-			tokens->is_whole = false;
+	at = number_add_digits(&digits, at);
 	if (*at == '.') {
-		tokens->is_whole = false;
-		if (at[1] < '0' || at[1] > '9')
+		const char *fraction = at + 1;
+		at = number_add_digits(&digits, fraction);
+		if (at == fraction)
 			return false;
-		for (at++; *at >= '0' && *at <= '9';)
-			at++;
+		digits.zeros -= at - fraction;
 	}
 	if (*at == 'e' || *at == 'E') {
-		tokens->is_whole = false;
-		at++;
-		at += *at == '+' || *at == '-';
-		if (*at < '0' || *at > '9')
+		at = number_exponent(at + 1, &exponent);
+		if (!is_digit(at[-1]))
 			return false;
-		while (*at >= '0' && *at <= '9')
-			at++;
 	}
-	if (tokens->is_negative)
-		tokens->is_whole = false;
+	digits.zeros += exponent;
+	tokens->is_whole = number_settle(&digits, &tokens->number) &&
+			   (!tokens->is_negative || !tokens->number);
 	return !*at;
 }
 
@@ -480,6 +526,13 @@ struct error *json_tokens_expect(
 	if (error || found == token)
 		return error;
 	return json_tokens_error(tokens, "expected %s", what);
+}
+
+struct error *json_tokens_once(const struct json_tokens *tokens, bool seen)
+{
+	return seen ? json_tokens_error(tokens, "an object has \"%.100s\" twice",
+			      (const char *)tokens->text.data)
+		    : NULL;
 }
 
 bool json_tokens_key_is(const struct json_tokens *tokens, const char *key)

@@ -61,6 +61,8 @@ struct error *json_tokens_number(
 /* Takes the next token, which is to be `token`: "expected WHAT" otherwise. */
 struct error *json_tokens_expect(
 	struct json_tokens *tokens, enum json_token token, const char *what) must_check_;
+/* An ERROR_INPUT if `seen`: the object that is open has the last key a second time. */
+struct error *json_tokens_once(const struct json_tokens *tokens, bool seen) must_check_;
 /* Returns whether the last key is this. */
 bool json_tokens_key_is(const struct json_tokens *tokens, const char *key);
 /* An ERROR_INPUT "NAME: offset N: …". */

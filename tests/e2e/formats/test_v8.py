@@ -4,6 +4,7 @@
 
 import contextlib
 import json
+import os
 import re
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
+from processes import children
 
 TESTS = hw.Tests()
 THINGS = 60000
@@ -263,8 +265,68 @@ def live(folder):
         hw.need(snapshot.stat().st_mode & 0o77 == 0, "others may read the heap")
         hw.need(not service.error, f"{service.error}")
     json.loads(snapshot.read_text())
-    functions = {spot["name"] for spot in hw.report(file, "--view", "functions")["spots"]}
-    hw.need(functions & {"keepOrders", "Order"}, f"{functions}")
+    found = hw.report(file, "--view", "sites")
+    lines = {(frame["function"], frame["file"], frame["line"]) for site in found["sites"] for frame in site["stack"]}
+    hw.need(("keepOrders", str(folder / "service.js"), SERVICE.split("function keepOrders")[0].count("\n") + 1) in lines, f"{lines}")
+    hw.need(found["recording"]["sample_bytes"] == 4096, f"{found['recording']}")
+
+
+@contextlib.contextmanager
+def idle_node(folder, before=()):
+    """A node that does nothing; yields its number here."""
+    (folder / "idle.js").write_text("console.log('ready'); setInterval(() => {}, 1000);\n")
+    process = subprocess.Popen([*before, need_node(), "--inspect-port=0", folder / "idle.js"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+    try:
+        process.stdout.readline()
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+@TESTS.test
+def idle(folder):
+    """A profile without a sample still says at which distance samples were taken"""
+    with idle_node(folder) as pid:
+        ended = hw.heapwise("node", str(pid), "--for", "50ms", "--interval", "8M", "-o", folder / "x.heapprofile")
+        hw.need(ended.status == 0, f"{ended}")
+    found = hw.report(folder / "x.heapprofile")
+    hw.need(found["recording"]["sample_bytes"] == 8 << 20, f"{found['recording']}")
+    hw.need("The distance of samples is that which the file says" in ended.text, ended.text)
+
+
+@TESTS.test
+def users(folder):
+    """Root profiles another user's node; that user can't profile root's, and is told so before anything is sent"""
+    if os.geteuid() != 0:
+        raise hw.Skip("only root can be other users")
+    user = 1700000000 + os.getpid()
+    as_user = ("setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups")
+    folder.chmod(0o777)
+    with idle_node(folder, as_user) as pid:
+        ended = hw.heapwise("node", str(pid), "--for", "50ms", "-o", folder / "x.heapprofile")
+        hw.need(ended.status == 0 and (folder / "x.heapprofile").exists(), f"{ended}")
+    with idle_node(folder) as pid:
+        ended = hw.run([*as_user, hw.HEAPWISE, "node", str(pid), "--for", "50ms", "-o", folder / "y"])
+        hw.need(ended.status == 4 and "be its user, or root" in ended.errors and not (folder / "y").exists(), f"{ended}")
+        hw.need(Path(f"/proc/{pid}").exists(), "it was ended")
+
+
+@TESTS.test
+def contained(folder):
+    """A node in a network and namespaces of its own, as in a container, is profiled by its number here"""
+    hw.need_program("unshare")
+    unshare = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--mount-proc", "--kill-child")
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+        raise hw.Skip("namespaces of their own are not allowed here")
+    # Loopback is down in a new network.
+    if subprocess.run([*unshare, "sh", "-c", "ip link set lo up"], capture_output=True, check=False).returncode:
+        raise hw.Skip("ip is not installed")
+    with idle_node(folder, (*unshare, "sh", "-c", 'ip link set lo up && exec "$0" "$@"')) as outer:
+        pid = int(children(outer)[0])
+        ended = hw.heapwise("node", str(pid), "--for", "50ms", "-o", folder / "x.heapprofile")
+        hw.need(ended.status == 0 and (folder / "x.heapprofile").exists(), f"{ended}")
 
 
 @TESTS.test

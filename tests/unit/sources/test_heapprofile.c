@@ -2,6 +2,9 @@
 /* Sampling heap profiles of V8, and the JSON below them. */
 #include "unit/foreign_files.h"
 
+#include "base/cleanup.h"
+#include "base/util.h"
+
 #define FRAME(name, url, line, column)                                                             \
 	"\"callFrame\":{\"functionName\":\"" name "\",\"scriptId\":\"5\",\"url\":\"" url           \
 	"\",\"lineNumber\":" #line ",\"columnNumber\":" #column "}"
@@ -119,6 +122,57 @@ CASE(refused, "what is not as V8 writes it is refused, with its offset")
 	check_refused(ROOT NODE("f", 1, 1, 18446744073709551615, 2, "") "," NODE(
 			      "f", 1, 1, 18446744073709551615, 3, "") "]}}",
 		"2^64");
+}
+
+CASE(numbers, "a number may be written in any form of JSON; what is no whole one is refused")
+{
+	static const char *const five[] = {"5.0", "5e0", "0.5e1", "50e-1", "5.00000000000000000000",
+		"0.000000000000000000000005E+24", "500000000000000000000e-20"};
+	static const char *const none[] = {"5e-1", "0.05", "1e20", "1e999999999", "-5e0",
+		"18446744073709551616", "184467440737095516150e-2"};
+	for (size_t i = 0; i < ARRAY_SIZE(five); i++) {
+		_cleanup_free_ char *text = NULL;
+		CHECK(asprintf(&text,
+			      ROOT "{\"selfSize\":%s,\"children\":[]," FRAME("f", "", 1, 1) "}]}}",
+			      five[i]) > 0);
+		_cleanup_model_ struct model *model = open_good(text);
+		CHECK_U64(site_of(model, "f")->live_bytes, 5);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		_cleanup_free_ char *text = NULL;
+		CHECK(asprintf(&text,
+			      ROOT "{\"selfSize\":%s,\"children\":[]," FRAME("f", "", 1, 1) "}]}}",
+			      none[i]) > 0);
+		check_refused(text, "selfSize is not a whole number");
+	}
+	_cleanup_model_ struct model *most =
+		open_good(ROOT NODE("f", 1, 1, 1844674407370955161.5e1, 2, "") "]}}");
+	CHECK_U64(site_of(most, "f")->live_bytes, UINT64_MAX);
+	check_refused(ROOT NODE("f", 1, 1, 5e, 2, "") "]}}", "'5e' is no number");
+	check_refused(ROOT NODE("f", 1, 1, 5., 2, "") "]}}", "'5.' is no number");
+	check_refused(ROOT NODE("f", 1, 1, 5e+, 2, "") "]}}", "'5e+' is no number");
+}
+
+CASE(twice, "a member that is there twice is refused: which of both counts nobody knows")
+{
+	check_refused(ROOT "{\"selfSize\":5,\"selfSize\":6," FRAME("f", "", 1, 1) "}]}}",
+		"\"selfSize\" twice");
+	check_refused(ROOT "{" FRAME("f", "", 1, 1) "," FRAME("g", "", 1, 1) "}]}}",
+		"\"callFrame\" twice");
+	check_refused(ROOT "{\"children\":[],\"children\":[]}]}}", "\"children\" twice");
+	check_refused(ROOT "{\"callFrame\":{\"url\":\"\",\"url\":\"\"}}]}}", "\"url\" twice");
+	check_refused(ROOT "{\"id\":1,\"id\":1}]}}", "\"id\" twice");
+	check_refused(TREE ",\"samples\":[],\"samples\":[]}", "\"samples\" twice");
+	check_refused(TREE ",\"head\":{}}", "\"head\" twice");
+	check_refused(TREE ",\"samples\":[{\"size\":1,\"size\":1}]}", "\"size\" twice");
+}
+
+CASE(interval, "the distance of samples is that which the file says, if it does")
+{
+	_cleanup_model_ struct model *model =
+		open_good(ROOT "]},\"samples\":[],\"samplingInterval\":32768}");
+	CHECK_U64(model_recording(model)->sample_bytes, 32768);
+	CHECK_CONTAINS(model_recording(model)->remark, "that which the file says");
 }
 
 CASE(cpu, "a CPU profile of V8 has no heap, and is called by its name")
