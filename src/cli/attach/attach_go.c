@@ -82,6 +82,18 @@ void attach_go_hint(pid_t pid)
 			(int)pid);
 }
 
+struct error *attach_go_explain(pid_t pid, struct error *error)
+{
+	if (!error || error->code != ERROR_INPUT || !attach_go_is_usual(pid))
+		return error;
+	error_destroy(error);
+	return error_create(ERROR_INPUT,
+		"process %d: its program is one in Go, which is not recorded but profiled, so that "
+		"it takes no marks, dumps or modes: 'heapwise attach %d' reads its profile, and "
+		"writes it when that command is ended (^C, or --for)",
+		(int)pid, (int)pid);
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;

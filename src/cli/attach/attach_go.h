@@ -32,6 +32,10 @@ bool attach_go_is_usual(pid_t pid);
 /* Says, of a program in Go with C whose mallocs are recorded, how its Go heap is read. */
 void attach_go_hint(pid_t pid);
 
+/* Of an error in asking a process for what only recorded ones have: says of a program in Go that it
+ * is profiled instead. Takes over `error`; NULL stays NULL. */
+struct error *attach_go_explain(pid_t pid, struct error *error) must_check_;
+
 /* Each returns the exit status. */
 int attach_go_run(const struct attach_go_request *request);
 int attach_go_outlook(const struct attach_go_request *request); /* for --dry-run */

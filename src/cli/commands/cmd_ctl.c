@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/ask.h"
+#include "cli/attach/attach_go.h"
 #include "cli/options/options.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
@@ -271,7 +272,7 @@ static int cmd_ctl_run(const struct command *command, int argc, char **argv)
 	struct error *error = ask_for(
 		request.pid, actions[request.action].what, mode ? mode : request.word, &reply);
 	if (error)
-		return message_error(error);
+		return message_error(attach_go_explain(request.pid, error));
 	if (request.action == CTL_MODE && *reply.message)
 		return show_change(&request, &reply);
 	if (request.action != CTL_STATUS)

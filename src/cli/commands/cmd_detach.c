@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "capture/attach.h"
+#include "cli/attach/attach_go.h"
 #include "cli/options/options.h"
 #include "cli/setup/recording_end.h"
 #include "cli/terminal/message.h"
@@ -64,7 +65,7 @@ static int cmd_detach(const struct command *command, int argc, char **argv)
 		return ERROR_USAGE;
 	struct error *error = attach_let_go(pid, describe_wait, &pid, &end);
 	if (error)
-		return message_error(error);
+		return message_error(attach_go_explain(pid, error));
 	if (!quiet)
 		describe_end(pid, &end);
 	if (end.late_tid)

@@ -20,6 +20,7 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "capture/ask.h"
+#include "cli/attach/attach_go.h"
 #include "cli/options/options.h"
 #include "cli/terminal/message.h"
 #include "views/export.h"
@@ -292,7 +293,7 @@ static int cmd_dump_run(const struct command *command, int argc, char **argv)
 	struct error *error = request.seconds ? take_two_dumps(&request, &before, &dump, &reply)
 					      : ask_for_dump(request.pid, &reply, &dump);
 	if (error)
-		return message_error(error);
+		return message_error(attach_go_explain(request.pid, error));
 	_cleanup_free_ char *name = request.output ? strdup(request.output) : NULL;
 	if (request.output && !name)
 		error = error_no_memory();

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "capture/ask.h"
+#include "cli/attach/attach_go.h"
 #include "cli/options/options.h"
 #include "cli/terminal/message.h"
 
@@ -47,7 +48,8 @@ static int cmd_mark_run(const struct command *command, int argc, char **argv)
 		return options_wrong(command, "%s", problem);
 	struct hw_reply reply;
 	struct error *error = ask_for_mark((pid_t)pid, words[1], &reply);
-	return error ? message_error(error) : cmd_mark_show(words[1], &reply);
+	return error ? message_error(attach_go_explain((pid_t)pid, error))
+		     : cmd_mark_show(words[1], &reply);
 }
 
 const struct command command_mark = {

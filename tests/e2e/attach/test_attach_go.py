@@ -8,6 +8,7 @@ import json
 import math
 import os
 import signal
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -318,13 +319,16 @@ def other_rate_is_in_file(folder):
 
 @TESTS.test
 def ends(folder):
-    """Of a program that ends or executes another one, the figures of before are written"""
-    for way in ("end", "exec"):
+    """Of a program that ends, is killed as by a lack of memory, or executes another one, the figures of before are written"""
+    for way in ("end", "kill", "exec"):
         file = folder / f"{way}.pb.gz"
         with program("go_sampled") as target, sampled(target, file, "--memprofilerate", "1") as command:
             target.tell("leak", 100)
             if way == "end":
                 target.process.stdin.close()
+                target.process.wait()
+            elif way == "kill":
+                target.process.kill()
                 target.process.wait()
             else:
                 target.process.stdin.write("exec\n")
@@ -396,6 +400,51 @@ def refused(folder):
     ended = hw.heapwise("attach", "--route=go", "99999999", "-o", folder / "x")
     hw.need(ended.status == 3 and "no such process" in ended.errors, f"{ended}")
     hw.need([path.name for path in folder.iterdir()] == ["there"], f"{list(folder.iterdir())}")
+
+
+@TESTS.test
+def unrecorded(folder):
+    """Marks, dumps, modes and detaching are for recorded processes: of one that is profiled it is said how that ends, and it goes on"""
+    with program("go_sampled") as target, sampled(target, folder / "x", "--memprofilerate=1") as command:
+        pid = str(target.pid)
+        target.tell("leak", 33)
+        for words in (("mark", pid, "here"), ("dump", pid), ("detach", pid), ("ctl", pid, "stop"), ("ctl", pid, "mode", "exact"), ("ctl", pid, "status")):
+            ended = hw.heapwise(*words, cwd=folder)
+            hw.need(ended.status == 3 and "is not recorded but profiled" in ended.errors and f"'heapwise attach {pid}'" in ended.errors, f"{words}: {ended}")
+        finish(command)
+    hw.need(of_function(read_profile(folder / "x")[0], "main.leakBlocks", LEAKED)[2] == 33, "not its blocks")
+
+
+def other_layout(file, to):
+    """Writes a program whose symbol of its list of buckets leads to something else: as in a version with another layout."""
+    data = bytearray((GO / "go_sampled").read_bytes())
+    sections, size, count = struct.unpack_from("<Q", data, 0x28)[0], *struct.unpack_from("<HH", data, 0x3a)
+    places = {}
+    for number in range(count):
+        kind, _, _, at, length, link = struct.unpack_from("<IQQQQI", data, sections + number * size + 4)
+        if kind != 2:  # SHT_SYMTAB
+            continue
+        text = struct.unpack_from("<Q", data, sections + link * size + 0x18)[0]
+        for symbol in range(at, at + length, 24):
+            name = text + struct.unpack_from("<I", data, symbol)[0]
+            places[bytes(data[name:data.index(0, name)])] = symbol + 8
+    start = places[b"runtime.mbuckets"]
+    data[start:start + 8] = data[places[to]:places[to] + 8]
+    file.write_bytes(data)
+    file.chmod(0o755)
+
+
+@TESTS.test
+def unknown_layout(folder):
+    """A program whose buckets are not where, or not as those of known versions are is refused, with its version, and left as it is"""
+    if not (GO / "go_sampled").exists():
+        raise hw.Skip("go was not there when this was built: ./dev deps --peers installs it")
+    other_layout(folder / "other", b"runtime.buildVersion")
+    with program(folder / "other") as target:
+        ended = hw.heapwise("attach", str(target.pid), "-o", folder / "x", "--for=1ms")
+        hw.need(ended.status == 3 and "has another layout than that of Go 1.19" in ended.errors and ", go1." in ended.errors
+                and "nothing was changed" in ended.errors, f"{ended}")
+        hw.need(target.tell("leak", 1) == 0 and not (folder / "x").exists(), "it was changed")
 
 
 @TESTS.test
