@@ -3,6 +3,7 @@
 #ifndef HEAP_STACKS_H
 #define HEAP_STACKS_H
 
+#include "heap/made_code.h"
 #include "heap/scan/names.h"
 #include "symbols/unwind.h"
 
@@ -26,8 +27,14 @@ struct error *heap_stacks_open(
 size_t heap_stack_unwind(struct unwinder *unwinder, const struct address_space *space,
 	size_t thread, struct unwind_frame *ret, size_t room);
 
-/* Finds the stack of a thread, innermost frame first, in place of what `ret` had. */
+/* Finds the names of code in no module that threads' stacks go through. */
+struct error *heap_stacks_made_code(struct unwinder *unwinder, const struct address_space *space,
+	struct made_code *ret) must_check_;
+
+/* Finds the stack of a thread, innermost frame first, in place of what `ret` had. `code` is of
+ * heap_stacks_made_code(). */
 struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,
-	struct heap_names *names, size_t thread, struct heap_stack_frames *ret) must_check_;
+	struct heap_names *names, const struct made_code *code, size_t thread,
+	struct heap_stack_frames *ret) must_check_;
 
 #endif

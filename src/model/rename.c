@@ -64,7 +64,8 @@ static void drop_words(struct model *model)
 	recording->drop_frames = recording->keep_frames = NULL;
 	if (strncmp(recording->writer, "heapwise ", strlen("heapwise ")) != 0)
 		recording->writer = "";
-	if (recording->remark)
+	/* That of a recording has no names. */
+	if (recording->remark && strcmp(recording->source, "recording") != 0)
 		recording->remark = "A remark on what the figures are of was taken out.";
 	if (recording->blocks)
 		recording->blocks = "that were chosen";

@@ -10,10 +10,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The list was complete: the process had ended, or can't be looked at. */
+#define LISTED_ALL UINT64_MAX
+
 void code_names_init(struct code_names *names)
 {
 	code_name_vec_init(&names->rows);
-	names->folder = -1;
+	names->place = PERF_MAP_PLACE_NONE;
+	names->list = NULL;
+	names->state = PERF_MAP_UNSOUGHT;
+}
+
+static void list_close(struct code_names *names)
+{
+	if (names->list)
+		fclose(names->list);
+	names->list = NULL;
 }
 
 void code_names_deinit(struct code_names *names)
@@ -21,24 +33,28 @@ void code_names_deinit(struct code_names *names)
 	for (size_t i = 0; i < names->rows.len; i++)
 		free(names->rows.data[i].name);
 	code_name_vec_deinit(&names->rows);
-	if (names->folder >= 0)
-		close(names->folder);
-	names->folder = -1;
+	list_close(names);
+	perf_map_place_close(&names->place);
 }
 
-void code_names_note(struct code_names *names, pid_t pid, uint64_t address)
+/* How many bytes the list has by now. One that is not there yet may come. */
+static uint64_t list_length(struct code_names *names)
+{
+	struct stat status;
+	if (!names->list)
+		(void)perf_map_open(&names->place, &names->list);
+	return names->list && !fstat(fileno(names->list), &status) ? (uint64_t)status.st_size : 0;
+}
+
+void code_names_note(struct code_names *names, pid_t pid, pid_t target_pid, uint64_t address)
 {
 	if (names->rows.len >= CODE_ADDRESSES_MAX)
 		return;
-	if (names->folder < 0) {
-		char path[64];
-		snprintf(path, sizeof(path),
-			"/proc/%d/root"
-			"/tmp",
-			(int)pid);
-		names->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	}
-	if (!code_name_vec_push(&names->rows, (struct code_name){.address = address}))
+	if (names->place.folder < 0)
+		(void)perf_map_place_open(pid, target_pid, &names->place);
+	struct code_name row = {.address = address,
+		.listed = names->place.folder < 0 ? LISTED_ALL : list_length(names)};
+	if (!code_name_vec_push(&names->rows, row))
 		return; /* it stays without a name */
 }
 
@@ -46,9 +62,14 @@ static int by_address(const void *a, const void *b)
 {
 	uint64_t x = ((const struct code_name *)a)->address;
 	uint64_t y = ((const struct code_name *)b)->address;
+	if (x != y)
+		return x < y ? -1 : 1;
+	x = ((const struct code_name *)a)->listed;
+	y = ((const struct code_name *)b)->listed;
 	return x < y ? -1 : x > y;
 }
 
+/* Of several rows of an address the one that was noted first stays. */
 static void sort_once(struct code_name_vec *rows)
 {
 	if (!rows->len)
@@ -58,6 +79,8 @@ static void sort_once(struct code_name_vec *rows)
 	for (size_t i = 1; i < rows->len; i++)
 		if (rows->data[i].address != rows->data[kept - 1].address)
 			rows->data[kept++] = rows->data[i];
+		else
+			free(rows->data[i].name);
 	rows->len = kept;
 }
 
@@ -95,64 +118,44 @@ void code_names_add(struct code_names *names, uint64_t address, const char *name
 		set_name(&names->rows.data[names->rows.len - 1], name, bytes);
 }
 
-/* One line, without its end; what is no such line is passed over. Returns how many rows it names.
- */
-static size_t take_line(struct code_name_vec *rows, const char *line, size_t len)
+/* A name of a line that came after the row was noted. */
+static void add_later_name(struct code_name *row, const struct perf_map_line *line)
 {
-	char *end;
-	uint64_t start = strtoull(line, &end, 16);
-	if (end == line || *end != ' ')
-		return 0;
-	const char *second = end + 1;
-	uint64_t bytes = strtoull(second, &end, 16);
-	if (end == second || *end != ' ' || end >= line + len)
-		return 0;
-	const char *name = end + 1;
-	size_t name_len = (size_t)(line + len - name);
-	if (!name_len || !bytes)
-		return 0;
-	if (name_len > CODE_NAME_BYTES_MAX)
-		name_len = CODE_NAME_BYTES_MAX;
-	size_t first = first_in(rows, start), i = first;
-	for (; i < rows->len && rows->data[i].address - 1 - start < bytes; i++)
-		set_name(&rows->data[i], name, name_len);
-	return i - first;
-}
-
-/* Of a line too long to be one the end is passed over. */
-static void read_list(struct code_name_vec *rows, FILE *list)
-{
-	char line[CODE_NAME_BYTES_MAX + 64];
-	size_t seen = 0, named = 0;
-	bool whole = true;
-	while (seen < CODE_LIST_BYTES_MAX && named < CODE_NAMINGS_MAX &&
-		fgets(line, sizeof(line), list)) {
-		size_t len = strlen(line);
-		bool begins = whole;
-		seen += len ? len : 1;
-		whole = len && line[len - 1] == '\n';
-		if (whole)
-			line[--len] = '\0';
-		if (begins)
-			named += take_line(rows, line, len);
+	char both[2 * PERF_MAP_NAME_BYTES_MAX + 16];
+	if (row->is_settled)
+		return;
+	if (!row->name) {
+		set_name(row, line->name, line->name_bytes);
+		return;
 	}
+	if (row->name_len == line->name_bytes && !memcmp(row->name, line->name, row->name_len))
+		return;
+	int len = snprintf(both, sizeof(both), "%.*s (later %.*s)", (int)row->name_len, row->name,
+		(int)line->name_bytes, line->name);
+	set_name(row, both, (size_t)len);
+	row->is_settled = true;
 }
 
-/* A plain file of this user's, never a link, a pipe or a stranger's. */
-static FILE *open_list(int folder, pid_t target_pid)
+/* How many rows lines may name further, and those that they do. */
+struct naming {
+	struct code_name_vec *rows;
+	size_t named;
+};
+
+static bool line_take(void *context, const struct perf_map_line *line)
 {
-	char name[64];
-	snprintf(name, sizeof(name), "perf-%d.map", (int)target_pid);
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat status;
-	if (fd < 0)
-		return NULL;
-	FILE *list = NULL;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_uid == geteuid())
-		list = fdopen(fd, "r");
-	if (!list)
-		close(fd);
-	return list;
+	struct naming *naming = context;
+	struct code_name_vec *rows = naming->rows;
+	for (size_t i = first_in(rows, line->start);
+		i < rows->len && rows->data[i].address - 1 - line->start < line->bytes; i++) {
+		struct code_name *row = &rows->data[i];
+		if (line->offset < row->listed)
+			set_name(row, line->name, line->name_bytes);
+		else
+			add_later_name(row, line);
+		naming->named++;
+	}
+	return naming->named < CODE_NAMINGS_MAX;
 }
 
 static void keep_named(struct code_name_vec *rows)
@@ -168,17 +171,47 @@ static void keep_named(struct code_name_vec *rows)
 	rows->len = kept;
 }
 
-void code_names_read(struct code_names *names, pid_t pid, pid_t target_pid)
+/* The process has ended before it was looked at: without a container it had this user, and the
+ * machine's /tmp. */
+static void place_guess(struct perf_map_place *place, pid_t target_pid, uint64_t began_ns)
 {
-	if (!names->rows.len)
+	*place = (struct perf_map_place){.folder = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC),
+		.pid = target_pid,
+		.user = geteuid(),
+		.began_ns = began_ns};
+}
+
+/* Opens it anew, as the program may have replaced the one that was looked at, or emptied it: then
+ * all lines came later. */
+static void list_read(struct code_names *names)
+{
+	struct stat before = {.st_ino = 0}, now = before;
+	bool had = names->list && !fstat(fileno(names->list), &before);
+	list_close(names);
+	names->state = perf_map_open(&names->place, &names->list);
+	if (!names->list)
 		return;
-	sort_once(&names->rows);
-	if (names->folder < 0 && pid == target_pid)
-		names->folder = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	FILE *list = names->folder < 0 ? NULL : open_list(names->folder, target_pid);
-	if (list) {
-		read_list(&names->rows, list);
-		fclose(list);
+	bool is_same = had && !fstat(fileno(names->list), &now) && now.st_ino == before.st_ino &&
+		       now.st_dev == before.st_dev;
+	for (size_t i = 0; i < names->rows.len; i++) {
+		uint64_t *listed = &names->rows.data[i].listed;
+		if (*listed != LISTED_ALL && (!is_same || (uint64_t)now.st_size < *listed))
+			*listed = 0;
 	}
+	struct naming naming = {&names->rows, 0};
+	names->state = perf_map_each(names->list, line_take, &naming);
+	list_close(names);
+}
+
+void code_names_read(struct code_names *names, pid_t pid, pid_t target_pid, uint64_t began_ns)
+{
+	bool is_noted = false;
+	for (size_t i = 0; i < names->rows.len && !is_noted; i++)
+		is_noted = !names->rows.data[i].name;
+	sort_once(&names->rows);
+	if (is_noted && names->place.folder < 0 && pid == target_pid)
+		place_guess(&names->place, target_pid, began_ns);
+	if (is_noted)
+		list_read(names);
 	keep_named(&names->rows);
 }

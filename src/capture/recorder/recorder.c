@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Steps that are in no chunk yet are lost if this process is killed: those of at most FLUSH_MAX_NS,
@@ -94,6 +95,15 @@ static struct error *recorder_open(struct recorder *r, const struct recorder_sta
 	return error;
 }
 
+/* When it was there, at the latest. */
+static uint64_t since_1970(const struct recorder_start *start)
+{
+	struct timespec wall;
+	clock_gettime(CLOCK_REALTIME, &wall);
+	return (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec -
+	       (clock_pair_now().ns - start->began.ns) - start->attached_ns;
+}
+
 struct error *recorder_create(const struct recorder_start *start, struct recorder **ret)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
@@ -117,6 +127,7 @@ struct error *recorder_create(const struct recorder_start *start, struct recorde
 	r->instructions = -1;
 	r->writer.fd = -1;
 	r->began = start->began;
+	r->there_ns = since_1970(start);
 	r->flushed_ns = start->began.ns;
 	r->flush_pause_ns = FLUSH_FIRST_NS;
 	r->modules_written = r->code_written = 1; /* number 0 is "unknown" */

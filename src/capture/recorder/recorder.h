@@ -119,6 +119,7 @@ struct recorder {
 	struct buf target;    /* the payload of the chunk TARGET, for dumps */
 	uint32_t features;    /* enum hpw_feature of the file */
 	struct clock_pair began;
+	uint64_t there_ns; /* since 1970, when the process was there already */
 	/* It was handed over: when, and what there was to say of it then. What came later is not
 	 * its own. */
 	struct {

@@ -374,8 +374,8 @@ __attribute__((noinline)) void recorder_flush(struct recorder *r)
 
 void recorder_write_code_names(struct recorder *r)
 {
-	code_names_read(&r->code_names, r->pid, r->target_pid);
-	if (!r->code_names.rows.len)
+	code_names_read(&r->code_names, r->pid, r->target_pid, r->there_ns);
+	if (!r->code_names.rows.len && r->code_names.state == PERF_MAP_UNSOUGHT)
 		return;
 	bool ok = footer_code_names(&r->payload, &r->code_names);
 	recorder_write_chunk(r, HPW_CODE_NAMES, ok, true);

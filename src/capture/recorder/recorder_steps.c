@@ -39,7 +39,7 @@ uint32_t recorder_want_stack(struct recorder *r, uint32_t stack)
 		uint64_t frame = __atomic_load_n(&nodes[id].frame, __ATOMIC_RELAXED);
 		if (frame >= HW_MARK_FRAMES && frame <= HW_FRAME_ADDRESS_MASK &&
 			!pool_is_frame(frame))
-			code_names_note(&r->code_names, r->pid, frame);
+			code_names_note(&r->code_names, r->pid, r->target_pid, frame);
 		uint32_t parent = __atomic_load_n(&nodes[id].parent, __ATOMIC_RELAXED);
 		if (parent >= id) {
 			r->stacks_bad++;

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "capture/writer/code_rows.h"
 #include "capture/writer/columns.h"
+#include "format/code_list.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -365,18 +366,23 @@ bool footer_live(struct buf *ret, const struct live_entry *blocks, size_t count)
 	return columns_finish(&c, ret);
 }
 
+_Static_assert((int)PERF_MAP_CUT == HPW_CODE_LIST_CUT && (int)PERF_MAP_ODD == HPW_CODE_LIST_ODD &&
+		       (int)PERF_MAP_STATES == HPW_CODE_LIST_KINDS,
+	"enum hpw_code_list has the states of process/perf_map.h");
+
 bool footer_code_names(struct buf *ret, const struct code_names *names)
 {
 	struct columns c;
-	columns_init(&c, 3);
+	columns_init(&c, HPW_CODE_NAMES_COLUMNS);
 	uint64_t before = 0;
 	for (size_t i = 0; i < names->rows.len; i++) {
 		const struct code_name *row = &names->rows.data[i];
-		columns_add(&c, 0, row->address - before);
-		columns_add(&c, 1, row->name_len);
-		buf_bytes(&c.column[2], row->name, row->name_len);
+		columns_add(&c, HPW_CODE_NAMES_ADDRESS, row->address - before);
+		columns_add(&c, HPW_CODE_NAMES_LENGTH, row->name_len);
+		buf_bytes(&c.column[HPW_CODE_NAMES_BYTES], row->name, row->name_len);
 		before = row->address;
 	}
+	columns_add(&c, HPW_CODE_NAMES_LIST, names->state);
 	return columns_finish(&c, ret);
 }
 

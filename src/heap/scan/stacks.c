@@ -71,14 +71,23 @@ static bool stacks_read_word(void *context, uint64_t address, uint64_t *ret)
 	return true;
 }
 
+/* Of a return address that of the call. */
+static uint64_t frame_instruction(const struct unwind_frame *frame)
+{
+	return frame->exact ? frame->pc : frame->pc - 1;
+}
+
 /* The functions at one address, inlined ones first. */
 static struct error *stacks_add_frame(const struct address_space *space, struct heap_names *names,
-	const struct unwind_frame *from, struct heap_stack_frames *ret)
+	const struct made_code *code, const struct unwind_frame *from,
+	struct heap_stack_frames *ret)
 {
-	uint64_t at = from->exact ? from->pc : from->pc - 1;
+	uint64_t at = frame_instruction(from);
 	const struct address_module *module = address_space_module(space, at);
 	struct heap_stack_frame frame = {.pc = from->pc, .module = module};
 	uint32_t number;
+	if (!module)
+		frame.function = made_code_name(code, at);
 	if (!module || !heap_names_symbols(names, module, &number))
 		return heap_stack_frames_push(ret, frame) ? NULL : error_no_memory();
 	const struct symbol *symbols;
@@ -112,14 +121,33 @@ size_t heap_stack_unwind(struct unwinder *unwinder, const struct address_space *
 	return unwinder_run(unwinder, &from, ret, room);
 }
 
+struct error *heap_stacks_made_code(
+	struct unwinder *unwinder, const struct address_space *space, struct made_code *ret)
+{
+	struct unwind_frame frames[HEAP_STACK_FRAMES];
+	struct error *error = NULL;
+	for (size_t thread = 0; thread < space->threads.len && !error; thread++) {
+		size_t count =
+			heap_stack_unwind(unwinder, space, thread, frames, HEAP_STACK_FRAMES);
+		for (size_t i = 0; i < count && !error; i++) {
+			uint64_t at = frame_instruction(&frames[i]);
+			const struct process_map *map = address_space_map(space, at);
+			if (map && map->executable && !address_space_module(space, at))
+				error = made_code_want(ret, at);
+		}
+	}
+	return error ? error : made_code_read(ret, space);
+}
+
 struct error *heap_stack_make(struct unwinder *unwinder, const struct address_space *space,
-	struct heap_names *names, size_t thread, struct heap_stack_frames *ret)
+	struct heap_names *names, const struct made_code *code, size_t thread,
+	struct heap_stack_frames *ret)
 {
 	struct unwind_frame frames[HEAP_STACK_FRAMES];
 	struct error *error = NULL;
 	heap_stack_frames_clear(ret);
 	size_t count = heap_stack_unwind(unwinder, space, thread, frames, HEAP_STACK_FRAMES);
 	for (size_t i = 0; i < count && !error; i++)
-		error = stacks_add_frame(space, names, &frames[i], ret);
+		error = stacks_add_frame(space, names, code, &frames[i], ret);
 	return error;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "format/code_list.h"
 #include "format/hpw.h"
 #include "model/build.h"
 #include "sources/events/hpw_columns.h"
@@ -232,7 +233,8 @@ static const struct name_table {
 	enum name_kind kind;
 } name_tables[] = {
 	{HPW_THREADS, 7, 8, 11, NAME_THREAD},
-	{HPW_CODE_NAMES, 1, 2, 3, NAME_FUNCTION},
+	{HPW_CODE_NAMES, HPW_CODE_NAMES_LENGTH, HPW_CODE_NAMES_BYTES, HPW_CODE_NAMES_COLUMNS,
+		NAME_FUNCTION},
 	{HPW_UNRECORDED, 3, 4, 5, NAME_MODULE},
 	{HPW_LEAK_ROOTS, 5, 6, 7, NAME_MODULE},
 };

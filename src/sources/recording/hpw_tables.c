@@ -3,13 +3,16 @@
 
 #include <endian.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/util.h"
+#include "format/code_list.h"
 #include "format/kinds.h"
+#include "process/perf_map.h"
 #include "sources/events/hpw_columns.h"
 #include "sources/events/hpw_estimate.h"
 #include "sources/recording/hpw_names.h"
@@ -374,27 +377,46 @@ static struct error *decode_sites(struct hpw_tables *tables, const struct hpw_pa
 	return error;
 }
 
+_Static_assert((int)PERF_MAP_CUT == HPW_CODE_LIST_CUT && (int)PERF_MAP_ODD == HPW_CODE_LIST_ODD &&
+		       (int)PERF_MAP_STATES == HPW_CODE_LIST_KINDS,
+	"enum hpw_code_list has the states of process/perf_map.h");
+
+/* Says where names of code that was made at run time are from; nothing of a kind that this reader
+ * does not know. */
+static struct error *code_list_say(struct model *model, uint64_t list)
+{
+	char words[PERF_MAP_WORDS_BYTES] = "", remark[PERF_MAP_WORDS_BYTES + 64];
+	if (list < HPW_CODE_LIST_KINDS)
+		perf_map_words((enum perf_map_state)list, (pid_t)build_target(model)->pid, words);
+	if (!*words)
+		return NULL;
+	int len = snprintf(remark, sizeof(remark),
+		"Stacks go through code that was made at run time: %s.", words);
+	return build_string(model, remark, (size_t)len, &build_recording(model)->remark);
+}
+
 static struct error *decode_code_names(struct hpw_tables *tables, const struct hpw_payload *payload)
 {
-	struct hpw_column columns[3];
+	struct hpw_column columns[HPW_CODE_NAMES_COLUMNS];
 	size_t count;
+	uint64_t list = HPW_CODE_LIST_UNSOUGHT;
 	if (tables->has_code_names)
 		return NULL;
 	tables->has_code_names = true;
-	struct error *error = hpw_columns_open(payload, columns, 3);
+	struct error *error = hpw_columns_open(payload, columns, HPW_CODE_NAMES_COLUMNS);
 	if (!error)
-		error = hpw_columns_rows(columns, 3, 3, &count);
+		error = hpw_columns_rows(columns, HPW_CODE_NAMES_COLUMNS, 3, &count);
 	if (!error && count > HPW_CODE_NAMES_MAX)
 		error = error_create(ERROR_INPUT, "%zu names of code are too many", count);
 	uint64_t address = 0;
 	for (size_t i = 0; !error && i < count; i++) {
 		uint64_t step, len;
 		const uint8_t *name = NULL;
-		error = hpw_column_next(&columns[0], &step);
+		error = hpw_column_next(&columns[HPW_CODE_NAMES_ADDRESS], &step);
 		if (!error)
-			error = hpw_column_next(&columns[1], &len);
+			error = hpw_column_next(&columns[HPW_CODE_NAMES_LENGTH], &len);
 		if (!error)
-			error = cursor_bytes(&columns[2].cursor, len, &name);
+			error = cursor_bytes(&columns[HPW_CODE_NAMES_BYTES].cursor, len, &name);
 		if (!error && step > UINT64_MAX - address)
 			error = error_create(ERROR_INPUT, "addresses of code overflow");
 		if (error)
@@ -402,7 +424,9 @@ static struct error *decode_code_names(struct hpw_tables *tables, const struct h
 		address += step;
 		error = build_code_name(tables->model, address, (const char *)name, (size_t)len);
 	}
-	return error;
+	if (!error)
+		error = hpw_column_next(&columns[HPW_CODE_NAMES_LIST], &list);
+	return error ? error : code_list_say(tables->model, list);
 }
 
 static struct error *decode_names(struct hpw_tables *tables, const struct hpw_payload *payload)

@@ -312,6 +312,7 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->watched |= more->watched;
 	sums->attached_later += more->attached_later;
 	sums->attached_kept += more->attached_kept;
+	sums->remark = NULL; /* each has its own */
 	sums->detached |= more->detached;
 	/* A reason why they are not known counts for all. */
 	sums->older = max(sums->older, more->older);

@@ -61,6 +61,8 @@ static void frames_text(const struct heap_stack_frames *frames, struct text *out
 			text_add(out, "  in ");
 			text_add_shown(out, path_last_part(frame->module->path), 200);
 		}
+		if (frame->function && !frame->module)
+			text_add(out, "  [made at run time]");
 		text_add(out, frame->inlined ? "  (inlined)\n" : "\n");
 	}
 }
@@ -124,13 +126,42 @@ static const struct table_type thread_type = {.name = "threads",
 	.many = "threads",
 	.row_text = heap_threads_row_text};
 
+static const struct column made_columns[] = {
+	{"names", COLUMN_TEXT,
+		.says = "where names of such code are from, or why it has none, as "
+			"a sentence; null: no thread is in such code"},
+	COLUMNS_END};
+
+static void made_cell(const void *context, size_t row, unsigned column, struct cell *ret)
+{
+	const struct made_code *code = context;
+	(void)row, (void)column;
+	ret->text = *code->words ? code->words : NULL;
+	ret->state = ret->text ? CELL_KNOWN : CELL_ABSENT;
+}
+
+static void made_text(const void *context, size_t row, struct text *out)
+{
+	const struct made_code *code = context;
+	(void)row;
+	if (*code->words)
+		text_printf(out, "%s\n", code->words);
+}
+
+static const struct table_type made_type = {.name = "made_code",
+	.says = "code that was made at run time",
+	.columns = made_columns,
+	.cell = made_cell,
+	.row_text = made_text};
+
 const struct answer_type heap_threads_type = {
 	HEAP_ANSWER("threads", " threads", "the call stack of each thread"),
-	.tables = (const struct table_type *const[]){&heap_partial_type, &thread_type, NULL},
+	.tables = (const struct table_type *const[]){&heap_partial_type, &made_type, &thread_type,
+		NULL},
 	.main = &thread_type};
 
-static struct error *heap_threads_put_threads(
-	const struct heap_page *page, struct unwinder *unwinder, struct answer *answer)
+static struct error *heap_threads_put_threads(const struct heap_page *page,
+	struct unwinder *unwinder, const struct made_code *code, struct answer *answer)
 {
 	const struct address_space *space = page->space;
 	struct python_stacks stacks;
@@ -143,7 +174,7 @@ static struct error *heap_threads_put_threads(
 	answer_table_begin(answer, &table);
 	for (size_t i = 0; i < table_shown(&table) && !error; i++) {
 		row.thread = &space->threads.data[i];
-		error = heap_stack_make(unwinder, space, page->names, i, &row.frames);
+		error = heap_stack_make(unwinder, space, page->names, code, i, &row.frames);
 		if (!error)
 			error = python_stack_make(&stacks, i, &row.python);
 		if (!error)
@@ -164,9 +195,16 @@ struct error *heap_threads_answer(const struct heap_page *page, struct answer *a
 	struct error *error = heap_stacks_open(page->space, &unwinder);
 	if (error)
 		return error;
-	answer_begin(answer, &heap_threads_type);
-	heap_memory_head_answer(answer, page->space, NULL);
-	error = heap_threads_put_threads(page, unwinder, answer);
+	struct made_code code;
+	made_code_init(&code);
+	error = heap_stacks_made_code(unwinder, page->space, &code);
+	if (!error) {
+		answer_begin(answer, &heap_threads_type);
+		heap_memory_head_answer(answer, page->space, NULL);
+		answer_record_of(answer, &made_type, &code);
+		error = heap_threads_put_threads(page, unwinder, &code, answer);
+	}
+	made_code_deinit(&code);
 	unwinder_destroy(unwinder);
 	return error ? error : answer_end(answer);
 }
