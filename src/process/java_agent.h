@@ -30,12 +30,15 @@ struct java_agent_state {
 
 /*
  * Has the agent do something, which the JVM loads before if it hasn't. `options` are those of
- * agent.c, without `reply`. ERROR_ENVIRONMENT with the words of the agent, or of the JVM if it
- * can't load it.
+ * agent.c, without `reply`. A JVM that starts is waited for, up to a minute. ERROR_ENVIRONMENT with
+ * the words of the agent, or of the JVM if it can't load it.
  */
 struct error *java_agent_ask(const struct java_vm *vm, const char *library,
 	const struct java_exchange *exchange, const char *options,
 	struct java_agent_state *ret) must_check_;
+
+/* Whether the agent answers that the JVM is not ready. `text` ends with a NUL. */
+bool java_agent_is_later(const char *text);
 
 /* Reads an answer of the agent: see agent.c. ERROR_ENVIRONMENT: it is an error, with its words, or
  * no such answer. `text` ends with a NUL. */

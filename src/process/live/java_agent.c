@@ -6,12 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/util.h"
 
 #define REPLY_MAX 8192u
+/* A JVM listens before it lets agents work; with a slow start that takes seconds. */
+#define READY_WAIT_MS 60000
+#define READY_LOOK_MS 20
 
 static const struct {
 	const char *name;
@@ -56,10 +60,15 @@ static bool member_read(const char *text, const char *name, uint64_t *ret)
 	return false;
 }
 
+bool java_agent_is_later(const char *text)
+{
+	return !strncmp(text, "later\n", 6);
+}
+
 struct error *java_agent_parse(const char *text, struct java_agent_state *ret)
 {
 	struct java_agent_state state = {.is_recording = false};
-	if (!strncmp(text, "error\n", 6))
+	if (!strncmp(text, "error\n", 6) || java_agent_is_later(text))
 		return error_create(ERROR_ENVIRONMENT, "%.*s",
 			(int)min(strcspn(text + 6, "\n"), (size_t)500), text + 6);
 	if (strncmp(text, "ok\n", 3) != 0)
@@ -81,18 +90,18 @@ struct error *java_agent_parse(const char *text, struct java_agent_state *ret)
 	return NULL;
 }
 
-static struct error *reply_read(const struct java_exchange *exchange, struct java_agent_state *ret)
+/* The file "reply", with a NUL after it. */
+static struct error *reply_read(const struct java_exchange *exchange, char ret[REPLY_MAX + 1])
 {
-	char text[REPLY_MAX + 1];
 	size_t len = 0;
 	_cleanup_close_ int fd = -1;
 	struct error *error = java_exchange_read(exchange, "reply", &fd);
 	if (error)
 		return error;
-	for (ssize_t n; len < REPLY_MAX && (n = read(fd, text + len, REPLY_MAX - len)) > 0;)
+	for (ssize_t n; len < REPLY_MAX && (n = read(fd, ret + len, REPLY_MAX - len)) > 0;)
 		len += (size_t)n;
-	text[len] = '\0';
-	return java_agent_parse(text, ret);
+	ret[len] = '\0';
+	return NULL;
 }
 
 /* The JVM's answer to `load`: "return code: 0" (9 and later), or 0 alone. */
@@ -102,22 +111,48 @@ static bool is_loaded(const char *answer)
 	return code ? !strncmp(code + 13, "0", 1) : !strcmp(answer, "0\n");
 }
 
+/* Has the JVM load the agent, once more if it has it: each time it obeys the words. */
+static struct error *agent_load(const struct java_vm *vm, const char *place, const char *words)
+{
+	_cleanup_free_ char *answer = NULL;
+	const char *const request[4] = {"load", place, "true", words};
+	size_t len;
+	struct error *error = java_vm_ask(vm, request, 1u << 20, &answer, &len);
+	if (error || is_loaded(answer))
+		return error;
+	return error_create(ERROR_ENVIRONMENT, "the JVM %d can't load the agent %s: %.*s",
+		(int)vm->pid, place, (int)min(strcspn(answer, "\n"), (size_t)300), answer);
+}
+
+/* Asks until the JVM is ready, or was for too long not. */
+static struct error *agent_await(const struct java_vm *vm, const struct java_exchange *exchange,
+	const char *place, const char *words, struct java_agent_state *ret)
+{
+	const struct timespec pause = {.tv_nsec = READY_LOOK_MS * 1000000L};
+	for (int waited = 0;; waited += READY_LOOK_MS) {
+		char text[REPLY_MAX + 1];
+		unlinkat(exchange->fd, "reply", 0);
+		struct error *error = agent_load(vm, place, words);
+		if (!error)
+			error = reply_read(exchange, text);
+		if (error)
+			return error;
+		if (!java_agent_is_later(text) || waited >= READY_WAIT_MS)
+			return error_prefix(java_agent_parse(text, ret), "JVM %d", (int)vm->pid);
+		nanosleep(&pause, NULL);
+	}
+}
+
 struct error *java_agent_ask(const struct java_vm *vm, const char *library,
 	const struct java_exchange *exchange, const char *options, struct java_agent_state *ret)
 {
-	_cleanup_free_ char *place = NULL, *words = NULL, *answer = NULL;
-	size_t len;
-	unlinkat(exchange->fd, "reply", 0);
+	_cleanup_free_ char *place = NULL, *words = NULL;
 	struct error *error = java_library_place(vm, library, &place);
-	if (!error && asprintf(&words, "%s,reply=%s/reply", options, exchange->inner) < 0) {
+	if (error)
+		return error;
+	if (asprintf(&words, "%s,reply=%s/reply", options, exchange->inner) < 0) {
 		words = NULL;
-		error = error_no_memory();
+		return error_no_memory();
 	}
-	const char *const request[4] = {"load", place, "true", words};
-	if (!error)
-		error = java_vm_ask(vm, request, 1u << 20, &answer, &len);
-	if (!error && !is_loaded(answer))
-		error = error_create(ERROR_ENVIRONMENT, "the JVM %d can't load the agent %s: %.*s",
-			(int)vm->pid, place, (int)min(strcspn(answer, "\n"), (size_t)300), answer);
-	return error ? error : error_prefix(reply_read(exchange, ret), "JVM %d", (int)vm->pid);
+	return agent_await(vm, exchange, place, words, ret);
 }

@@ -10,10 +10,12 @@
  *	interval=BYTES  depth=N  live  threads      what is recorded (start)
  *	file=PATH  program=NAME  short  collect  survived=N     the profile (dump)
  *	exit=PATH                                   a profile when the JVM ends (start)
- *	reply=PATH                                  where the answer goes: "ok" or "error", then
- *	                                            lines "name=value"
+ *	reply=PATH                                  where the answer goes: "ok", "error" or, from a
+ *	                                            JVM that is not ready, "later"; then lines
+ *	                                            "name=value", or what is wrong
  *
- * A path can't have a comma. Nothing here ends the JVM or throws into it.
+ * A path can't have a comma; in that of `exit`, %p stands for the PID. A JVM that is given the
+ *agent at its start obeys once it is ready. Nothing here ends the JVM or throws into it.
  */
 #include "runtime/jvm/agent.h"
 
@@ -43,6 +45,7 @@ struct request {
 
 struct reply {
 	bool is_error;
+	bool is_later; /* the JVM is not ready: the same command may do later */
 	char text[2048];
 	size_t len;
 };
@@ -78,8 +81,8 @@ static void reply_fail(struct reply *reply, const char *format, ...)
 static void reply_write(const struct reply *reply, const char *path)
 {
 	char text[sizeof(reply->text) + 16];
-	int n = snprintf(
-		text, sizeof(text), "%s\n%s\n", reply->is_error ? "error" : "ok", reply->text);
+	const char *kind = reply->is_later ? "later" : reply->is_error ? "error" : "ok";
+	int n = snprintf(text, sizeof(text), "%s\n%s\n", kind, reply->text);
 	int fd = *path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)
 		       : -1;
 	if (fd < 0)
@@ -186,6 +189,18 @@ static void event_set(int mode, enum jvm_event event)
 		agent.tool, mode, (int)event, NULL);
 }
 
+static int callbacks_set(void)
+{
+	void *callbacks[JVM_EVENT_LAST - JVM_EVENT_FIRST + 1] = {
+		[JVM_EVENT_READY - JVM_EVENT_FIRST] = (void *)(uintptr_t)jvm_is_ready,
+		[JVM_EVENT_DEATH - JVM_EVENT_FIRST] = (void *)(uintptr_t)jvm_ends,
+		[JVM_EVENT_COLLECTED - JVM_EVENT_FIRST] = (void *)(uintptr_t)sampling_collected,
+		[JVM_EVENT_SAMPLED - JVM_EVENT_FIRST] = (void *)(uintptr_t)sampling_object,
+	};
+	return jvm_function(agent.tool, JVM_SET_CALLBACKS,
+		int (*)(jvm_tool, const void *, int32_t))(agent.tool, callbacks, sizeof(callbacks));
+}
+
 static bool sampling_on(struct reply *reply)
 {
 	int error = capabilities_change(JVM_ADD_CAPABILITIES, needed, 2);
@@ -197,16 +212,8 @@ static bool sampling_on(struct reply *reply)
 	/* Without these there are no lines, or no samples of virtual threads before 21. */
 	capabilities_change(JVM_ADD_CAPABILITIES, names, 2);
 	capabilities_change(JVM_ADD_CAPABILITIES, virtual_threads, 1);
-	void *callbacks[JVM_EVENT_LAST - JVM_EVENT_FIRST + 1] = {
-		[JVM_EVENT_READY - JVM_EVENT_FIRST] = (void *)(uintptr_t)jvm_is_ready,
-		[JVM_EVENT_DEATH - JVM_EVENT_FIRST] = (void *)(uintptr_t)jvm_ends,
-		[JVM_EVENT_COLLECTED - JVM_EVENT_FIRST] = (void *)(uintptr_t)sampling_collected,
-		[JVM_EVENT_SAMPLED - JVM_EVENT_FIRST] = (void *)(uintptr_t)sampling_object,
-	};
 	if (!error)
-		error = jvm_function(
-			agent.tool, JVM_SET_CALLBACKS, int (*)(jvm_tool, const void *, int32_t))(
-			agent.tool, callbacks, sizeof(callbacks));
+		error = callbacks_set();
 	if (!error)
 		threads_mark(agent_jni(), INTERVAL_USUAL);
 	if (!error)
@@ -245,8 +252,6 @@ static void agent_resume(struct reply *reply)
 		reply_fail(reply, "nothing was recorded yet: start comes before resume");
 	} else if (!sampling_on(reply) || !agent.settings.has_live) {
 		return;
-	} else if (agent.is_early) {
-		event_set(JVM_ENABLE, JVM_EVENT_READY);
 	} else if (!live_sweeper_start()) {
 		sampling_off();
 		reply_fail(reply, "a thread that follows live objects can't be started");
@@ -275,6 +280,7 @@ static void agent_start(const struct request *request, jvm_jni jni, struct reply
 	agent.recorded_ns = 0;
 	agent.start_ns = agent_now_ns(CLOCK_REALTIME);
 	memcpy(agent.exit_file, request->exit_file, sizeof(agent.exit_file));
+	memcpy(agent.exit_program, request->program, sizeof(agent.exit_program));
 	if (!agent.has_tables)
 		reply_fail(reply, "the JVM's process has no memory for it");
 	else
@@ -363,6 +369,29 @@ static void state_report(jvm_jni jni, struct reply *reply)
 		(unsigned long long)waiting.threads, (unsigned long long)waiting.bytes);
 }
 
+/* The name of the profile at the end: %p is the PID. False: there is none, or no room for it. */
+static bool exit_name_make(char *ret, size_t room)
+{
+	size_t len = 0;
+	for (const char *c = agent.exit_file; *c && len + 16 < room; c++) {
+		if (c[0] != '%' || c[1] != 'p') {
+			ret[len++] = *c;
+			continue;
+		}
+		len += (size_t)snprintf(ret + len, room - len, "%d", (int)getpid());
+		c++;
+	}
+	ret[len] = '\0';
+	return len && len + 16 < room;
+}
+
+static void exit_profile_write(void)
+{
+	char name[sizeof(agent.exit_file) + 64];
+	if (exit_name_make(name, sizeof(name)))
+		profile_to(name, agent.exit_program, false);
+}
+
 static void jvm_ends(jvm_tool tool, jvm_jni jni)
 {
 	uint64_t young;
@@ -375,22 +404,8 @@ static void jvm_ends(jvm_tool tool, jvm_jni jni)
 			live_sweep(jni);
 			live_sum(jni, 0, &young);
 		}
-		if (*agent.exit_file)
-			profile_to(agent.exit_file, "", false);
+		exit_profile_write();
 	}
-	pthread_mutex_unlock(&agent.command);
-}
-
-static void jvm_is_ready(jvm_tool tool, jvm_jni jni, jvm_object thread)
-{
-	(void)tool;
-	(void)jni;
-	(void)thread;
-	pthread_mutex_lock(&agent.command);
-	agent.is_early = false;
-	event_set(JVM_DISABLE, JVM_EVENT_READY);
-	if (atomic_load(&agent.is_recording) && agent.settings.has_live)
-		live_sweeper_start();
 	pthread_mutex_unlock(&agent.command);
 }
 
@@ -475,12 +490,13 @@ static bool agent_connect(jvm_vm vm, struct reply *reply)
 	if (!failed)
 		return true;
 	agent.tool = NULL;
+	reply->is_later = failed != JNI_VERSION_REFUSED;
 	if (failed == JNI_VERSION_REFUSED)
 		reply_fail(reply, "this JVM can't sample allocations: Java 11 or later can "
 				  "(SampledObjectAlloc of JVM TI)");
 	else
 		reply_fail(reply, "the JVM gives no JVM TI environment just now: it is ending, or "
-				  "not begun; try again");
+				  "is not ready yet; try again");
 	return false;
 }
 
@@ -519,15 +535,53 @@ static void agent_run(jvm_vm vm, const char *options)
 API int32_t Agent_OnAttach(jvm_vm vm, char *options, void *reserved)
 {
 	(void)reserved;
-	agent.is_early = false;
 	agent_run(vm, options);
 	return 0;
 }
 
+/*
+ * A JVM that starts obeys once it is ready: it samples nothing before, and an agent that the user
+ * has given it, which may need the sampling, and end the JVM without, has had its turn.
+ */
+static bool agent_wait(jvm_vm vm, const char *options, struct reply *reply)
+{
+	bool is_connected = agent_connect(vm, reply);
+	agent.waiting_options = is_connected ? strdup(options ? options : "") : NULL;
+	if (agent.waiting_options && !callbacks_set()) {
+		event_set(JVM_ENABLE, JVM_EVENT_READY);
+		return true;
+	}
+	if (is_connected)
+		reply_fail(reply, "the JVM does not say when it is ready, or has no memory");
+	return false;
+}
+
 API int32_t Agent_OnLoad(jvm_vm vm, char *options, void *reserved)
 {
+	struct reply reply = {.is_error = false};
+	struct request request;
 	(void)reserved;
-	agent.is_early = true;
-	agent_run(vm, options);
+	pthread_mutex_lock(&agent.command);
+	/* Given twice, as a process has it of its parent, too, the first one counts. */
+	bool waits = agent.waiting_options || agent_wait(vm, options, &reply);
+	pthread_mutex_unlock(&agent.command);
+	if (waits)
+		return 0;
+	request_read(&request, options);
+	reply_write(&reply, request.reply);
 	return 0;
+}
+
+static void jvm_is_ready(jvm_tool tool, jvm_jni jni, jvm_object thread)
+{
+	(void)tool;
+	(void)jni;
+	(void)thread;
+	event_set(JVM_DISABLE, JVM_EVENT_READY);
+	pthread_mutex_lock(&agent.command);
+	char *options = agent.waiting_options;
+	agent.waiting_options = NULL;
+	pthread_mutex_unlock(&agent.command);
+	agent_run(agent.vm, options);
+	free(options);
 }

@@ -36,7 +36,7 @@ struct agent {
 	struct agent_settings settings;
 	struct sample_tables tables;
 	bool has_tables;
-	bool is_early;             /* the JVM starts: it has no threads for others yet */
+	char *waiting_options;     /* the JVM starts: a command for when it is ready; else NULL */
 	_Atomic bool is_recording; /* read by callbacks of any thread */
 	_Atomic uint32_t epoch;    /* garbage collections that ended */
 	_Atomic uint64_t samples, lost, cut;
@@ -47,6 +47,7 @@ struct agent {
 	uint64_t start_ns;                /* CLOCK_REALTIME */
 	uint64_t recorded_ns, resumed_ns; /* CLOCK_MONOTONIC: until, and since, the last start */
 	char exit_file[1024];             /* written when the JVM ends; "": nowhere */
+	char exit_program[256];           /* the program's name in it; "": none */
 	/* The thread that looks for objects that are gone after each collection. */
 	pthread_t sweeper;
 	bool has_sweeper;

@@ -25,6 +25,14 @@ SOURCE = """
 import java.util.*;
 class Named { public static void main(String[] words) throws Exception { Service.main(words); } }
 public class Service {
+	/* A JVM makes it when it has signals and the attach protocol, but lets no agent work yet. */
+	public static class SlowLoader extends ClassLoader {
+		public SlowLoader(ClassLoader parent) throws Exception {
+			super(parent);
+			System.out.println("starting");
+			System.in.read();
+		}
+	}
 	static final class Order { long a, b, c; int d; }
 	static final class Ticket { long a; int b; }
 	static Object[] kept = new Object[64];
@@ -156,6 +164,14 @@ def java(*words):
     return hw.ask("java", *words)
 
 
+def read_text(file):
+    """What a file has, or had: it may be gone."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
 def histogram(target, *options):
     """{class: (bytes, instances)} of all, and the document."""
     answer = json.loads(java(target.pid, "--heap", "--json", *options))
@@ -175,6 +191,24 @@ def within(row, figure, truth):
     """Whether the range that a report gives has the true value."""
     low, high = row["ranges"][figure]
     return low <= truth <= high
+
+
+@TESTS.test
+def starting(_):
+    """a JVM that is not ready for agents is waited for"""
+    before = set(Path("/tmp").glob(".heapwise-*/reply"))
+    with service("-Djava.system.class.loader=Service$SlowLoader") as target:
+        hw.need(target.output == ["starting\n"], target.output)
+        command = subprocess.Popen([hw.HEAPWISE, "java", "start", target.pid], text=True,
+                                   env=hw.clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        hw.wait_until(lambda: command.poll() is not None or any(
+            "later" in read_text(file) for file in set(Path("/tmp").glob(".heapwise-*/reply")) - before),
+            "the agent answers that the JVM is not ready")
+        hw.need(command.poll() is None, "it did not wait")
+        target.tell("")
+        _, errors = command.communicate(timeout=hw.TIMEOUT)
+        hw.need(command.returncode == 0 and "recording objects" in errors, f"{command.returncode}: {errors}")
+        hw.need(target.quit()[2] == 7, "another status")
 
 
 @TESTS.test
@@ -414,7 +448,7 @@ def refused(_):
     refuse(2, "missing PID")
     refuse(2, "--heap shows what is there now", "1", "--heap", "-d", "3")
     refuse(2, "belong to --heap", "1", "--json")
-    refuse(3, "called 'no.such.Program', expected one", "no.such.Program")
+    refuse(3, "called 'no.such.Program', expected one|no JVM runs", "no.such.Program")
     with subprocess.Popen(["sleep", "1000"]) as other:
         refuse(3, "no JVM: it has no libjvm.so", str(other.pid))
         hw.need(other.poll() is None, "it was ended")
