@@ -75,6 +75,13 @@ struct error *java_exchange_read(
 struct error *java_library_place(
 	const struct java_vm *vm, const char *library, char **ret) must_check_;
 
+/*
+ * The word of a command line, its words ended by NULs each, that ends the options of a JVM: -jar,
+ * -m,
+ * --module or the main class; borrowed. NULL: there is none, as with an @argfile that has it.
+ */
+const char *java_main_word(const char *cmdline, size_t len);
+
 /* What jps calls a JVM, from the `len` bytes of its /proc/PID/cmdline: the main class, or the file
  * of -jar without its directory. NULL: there is none; or no memory. The caller frees it. */
 char *java_main_name(const char *cmdline, size_t len);

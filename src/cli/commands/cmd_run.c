@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "capture/launch.h"
 #include "cli/commands/leak_report.h"
+#include "cli/java/java_run.h"
 #include "cli/options/gperftools_options.h"
 #include "cli/options/leak_judge.h"
 #include "cli/options/recording_options.h"
@@ -30,16 +31,21 @@
 #define LSAN_PREFIX "__lsan_"
 
 /* Beyond those of LEAK_OPTIONS. */
-enum { OPT_RUN_HTML = 1024 };
+enum { OPT_RUN_HTML = 1024, OPT_RUN_JAVA, OPT_RUN_NO_JAVA };
 
 static const struct option_spec option_specs[] = {RECORDING_OPTIONS, LEAK_OPTIONS,
 	{OPT_RUN_HTML, "html", "[=FILE]",
 		"write a page for browsers at the end, as 'heapwise html' (default: named after "
 		"the recording, in the current directory)"},
+	{OPT_RUN_JAVA, "java", NULL,
+		"record Java objects of JVMs that the program starts, too (each prints that it "
+		"picked up JAVA_TOOL_OPTIONS)"},
+	{OPT_RUN_NO_JAVA, "no-java", NULL,
+		"of a JVM record only what malloc sees, no Java objects"},
 	{0}};
 
-static const struct option_heading option_headings[] = {
-	RECORDING_HEADINGS, LEAK_HEADINGS, {OPT_RUN_HTML, "A page at the end"}, {0}};
+static const struct option_heading option_headings[] = {RECORDING_HEADINGS, LEAK_HEADINGS,
+	{OPT_RUN_HTML, "A page at the end"}, {OPT_RUN_JAVA, "Java"}, {0}};
 
 struct request {
 	struct recording_options recording;
@@ -48,6 +54,7 @@ struct request {
 	struct leak_judge judge;
 	bool html; /* a page is wanted */
 	struct page_file page;
+	struct java_run java;
 };
 
 static void request_deinit(struct request *request)
@@ -55,6 +62,7 @@ static void request_deinit(struct request *request)
 	leak_report_destroy(request->report);
 	leak_options_deinit(&request->leaks);
 	page_file_deinit(&request->page);
+	java_run_deinit(&request->java);
 	recording_options_deinit(&request->recording);
 }
 
@@ -95,13 +103,24 @@ static struct error *cmd_run_check(struct request *request)
 }
 
 /* Takes the options of `run` itself; false: it is none of these. */
-static bool take_html(struct request *request, int id, const char *argument)
+static bool take_own(struct request *request, int id, const char *argument)
 {
-	if (id != OPT_RUN_HTML)
+	switch (id) {
+	case OPT_RUN_HTML:
+		request->html = true;
+		request->page.output = argument;
+		return true;
+	case OPT_RUN_JAVA:
+		request->java.children = true;
+		request->java.off = false;
+		return true;
+	case OPT_RUN_NO_JAVA:
+		request->java.off = true;
+		request->java.children = false;
+		return true;
+	default:
 		return false;
-	request->html = true;
-	request->page.output = argument;
-	return true;
+	}
 }
 
 static int cmd_run_parse(const struct command *command, int argc, char **argv, struct request *ret)
@@ -112,7 +131,7 @@ static int cmd_run_parse(const struct command *command, int argc, char **argv, s
 	struct error *error = NULL;
 	int id;
 	while (!error && (id = options_next(&options)) > 0) {
-		bool taken = take_html(ret, id, options.argument) ||
+		bool taken = take_own(ret, id, options.argument) ||
 			     recording_options_take(&ret->recording, id, options.argument);
 		if (!taken)
 			error = leak_options_take(&ret->leaks, id, options.argument, &taken);
@@ -302,6 +321,7 @@ static int cmd_run_conclude(struct request *request, const struct launch_result 
 	suggest_shim(recording);
 	const struct collector_recording *first =
 		recording_describe_end(result, &recording->launch.dumps, recording->quiet);
+	java_run_describe(&request->java, recording->quiet);
 	fflush(stderr);
 	int code = judge_leaks(request, result);
 	bool missing = request->html && !write_page(request, first);
@@ -373,6 +393,8 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 	_cleanup_(text_deinit) struct text beside;
 	text_init(&beside);
 	error = cmd_run_add_shims(&request, image, &beside);
+	if (!error)
+		error = java_run_prepare(&request.java, image, options);
 	if (error) {
 		message_error(error);
 		return EXIT_OURS;
@@ -441,6 +463,9 @@ const struct command command_run = {
 		 "samples. --as=gperftools writes the heap profiles that HEAPPROFILE and "
 		 "HeapProfilerStart() ask\n"
 		 "for, and takes HEAPCHECK for --leak-check.\n"
+		 "\nOf a JVM ('heapwise run java …', 11 or later), objects of Java are sampled "
+		 "from its start, too, and\n"
+		 "written to x.PID.pb when it ends.\n"
 		 "\nWith --html, the recording is also written as a page for a browser ('heapwise "
 		 "html'): of several\n"
 		 "processes the one with the largest peak.\n",
@@ -452,7 +477,8 @@ const struct command command_run = {
 		    "  MALLOC_TRACE=app.log heapwise run --as=mtrace ./app\n"
 		    "  HEAPPROFILE=/tmp/app heapwise run --as=gperftools ./app\n"
 		    "  MALLOC_CONF=prof:true,prof_final:true heapwise run --as=jemalloc ./app\n"
-		    "  heapwise run --html=app.html --leak-check ./app\n",
+		    "  heapwise run --html=app.html --leak-check ./app\n"
+		    "  heapwise run -o shop.hpw java -jar shop.jar\n",
 	.options = option_specs,
 	.headings = option_headings,
 	.stops_at_operand = true,

@@ -16,11 +16,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "cli/setup/runtime_find.h"
+#include "cli/java/java_library.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
-
-#define LIBRARY "libheapwise-java.so"
 
 struct java_session {
 	const struct java_vm *vm;
@@ -31,25 +29,6 @@ struct java_session {
 };
 
 /* ---- The agent ------------------------------------------------------------------------------- */
-
-static struct error *library_find(char **ret)
-{
-	_cleanup_free_ char *runtime = NULL, *path = NULL;
-	struct error *error = runtime_find(&runtime);
-	if (error)
-		return error;
-	/* Not through the link that LD_PRELOAD may need. */
-	_cleanup_free_ char *file = realpath(runtime, NULL);
-	if (!file || asprintf(&path, "%.*s/" LIBRARY, (int)(strrchr(file, '/') - file), file) < 0) {
-		path = NULL;
-		return error_no_memory();
-	}
-	if (access(path, R_OK))
-		return error_errno(ERROR_ENVIRONMENT, errno,
-			"can't find %s, which a JVM loads; build or install heapwise again", path);
-	*ret = steal_ptr(path);
-	return NULL;
-}
 
 static struct error *session_ask(struct java_session *session, struct text *options)
 {
@@ -375,7 +354,7 @@ static int action_run(struct java_session *session)
 int java_session_run(const struct java_vm *vm, const struct java_request *request)
 {
 	struct java_session session = {.vm = vm, .request = request, .exchange = {.fd = -1}};
-	struct error *error = library_find(&session.library);
+	struct error *error = java_library_find(&session.library);
 	if (!error)
 		error = java_exchange_open(vm, &session.exchange);
 	int code = error ? message_error(error) : action_run(&session);

@@ -44,28 +44,44 @@ static const char *path_last(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-char *java_main_name(const char *cmdline, size_t len)
+/* What is not ended by a NUL is cut off: it is no whole word. */
+static size_t whole_words(const char *cmdline, size_t len)
 {
-	/* What is not ended by a NUL is cut off: it is no whole word. */
 	while (len && cmdline[len - 1])
 		len--;
+	return len;
+}
+
+static bool names_next(const char *word)
+{
+	return !strcmp(word, "-jar") || !strcmp(word, "-m") || !strcmp(word, "--module");
+}
+
+const char *java_main_word(const char *cmdline, size_t len)
+{
+	len = whole_words(cmdline, len);
 	const char *end = cmdline + len;
 	const char *word = len ? word_next(cmdline, end) : NULL;
 	for (; word; word = word_next(word, end)) {
-		bool is_jar = !strcmp(word, "-jar");
-		bool is_module = !strcmp(word, "-m") || !strcmp(word, "--module");
-		if (is_jar || is_module) {
-			word = word_next(word, end);
-			return word ? strdup(is_jar ? path_last(word) : word) : NULL;
-		}
-		if (*word != '-' && *word != '@')
-			return strdup(word);
+		if (names_next(word) || (*word != '-' && *word != '@'))
+			return word;
 		if (takes_next(word))
 			word = word_next(word, end);
 		if (!word)
 			return NULL;
 	}
 	return NULL;
+}
+
+char *java_main_name(const char *cmdline, size_t len)
+{
+	const char *word = java_main_word(cmdline, len);
+	if (!word || !names_next(word))
+		return word ? strdup(word) : NULL;
+	const char *name = word_next(word, cmdline + whole_words(cmdline, len));
+	if (!name)
+		return NULL;
+	return strdup(!strcmp(word, "-jar") ? path_last(name) : name);
 }
 
 /* Whether the process has libjvm.so; what can't be read is none. */

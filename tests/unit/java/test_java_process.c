@@ -36,6 +36,22 @@ CASE(names_none, "where there is none, that is said")
 	check_name(NAME("java\0-cp\0x\0Ma"), NULL);
 }
 
+#define MAIN_PLACE(words)                                                                          \
+	(java_main_word(words, sizeof(words) - 1)                                                  \
+			? java_main_word(words, sizeof(words) - 1) - (words)                       \
+			: -1)
+
+CASE(main_words, "the word that ends the options of a JVM is found")
+{
+	static const char plain[] = "java\0-cp\0a\0Main\0-jar\0",
+			  jar[] = "java\0-Dx\0-jar\0a.jar\0";
+	static const char file[] = "java\0@all\0", none[] = "java\0";
+	CHECK(MAIN_PLACE(plain) == 11);
+	CHECK(MAIN_PLACE(jar) == 9);
+	CHECK(MAIN_PLACE(file) == -1);
+	CHECK(MAIN_PLACE(none) == -1);
+}
+
 CASE(answers, "an answer has a status and text")
 {
 	int status;
@@ -75,6 +91,8 @@ CASE(agent_errors, "errors of the agent are passed on, and other text is refused
 	struct java_agent_state state;
 	CHECK_ERROR(java_agent_parse("error\nit is not being recorded\n", &state),
 		ERROR_ENVIRONMENT, "it is not being recorded");
+	CHECK(!java_agent_is_later("error\nlater\n") && java_agent_is_later("later\nnot ready\n"));
+	CHECK_ERROR(java_agent_parse("later\nnot ready\n", &state), ERROR_ENVIRONMENT, "not ready");
 	CHECK_ERROR(java_agent_parse("", &state), ERROR_ENVIRONMENT, "can't be understood");
 	CHECK_ERROR(java_agent_parse("ok\n", &state), ERROR_ENVIRONMENT, "'recording'");
 	CHECK_ERROR(
