@@ -84,7 +84,8 @@ struct hw_error_report {
 	uint64_t address;      /* of the access, of what was freed; of the destination */
 	uint64_t access_bytes; /* its size; of HW_ERROR_SIZE: what was said; 0: none */
 	uint64_t source;       /* HW_ERROR_OVERLAP: the source's address. HW_ERROR_UNINIT: the first
-				  byte's offset in the block */
+				  byte's offset in the block. HW_ERROR_FISHY: so many of
+				  access_bytes overflow; 0: access_bytes is what was given */
 	uint64_t block, block_bytes;     /* address and size as they were asked for */
 	uint32_t flags;                  /* enum hw_error_flag */
 	uint32_t stack;                  /* where it was made, or found */

@@ -19,12 +19,25 @@ GUARD_API void *malloc(size_t size)
 	return guard_allocate(size, 0, HW_MALLOC, GUARD_CALLER());
 }
 
+/* Reports a number of elements whose bytes are more than a size_t can say. */
+static void *refuse_product(const char *text, enum hw_alloc_kind kind, size_t count, size_t size,
+	struct guard_caller caller)
+{
+	struct hw_error_report report = {.access_bytes = size, .source = count, .alloc_kind = kind};
+	if (guard_is_ready()) {
+		guard_report_text(&report, text);
+		guard_report(HW_ERROR_FISHY, &report, caller);
+	}
+	errno = ENOMEM;
+	return NULL;
+}
+
 GUARD_API void *calloc(size_t count, size_t size)
 {
 	size_t bytes;
 	struct guard_caller caller = GUARD_CALLER();
 	if (__builtin_mul_overflow(count, size, &bytes))
-		bytes = SIZE_MAX; /* reported, and refused */
+		return refuse_product("calloc(size)", HW_CALLOC, count, size, caller);
 	return guard_allocate(bytes, 0, HW_CALLOC, caller);
 }
 
@@ -38,7 +51,7 @@ GUARD_API void *reallocarray(void *block, size_t count, size_t size)
 	size_t bytes;
 	struct guard_caller caller = GUARD_CALLER();
 	if (__builtin_mul_overflow(count, size, &bytes))
-		bytes = SIZE_MAX;
+		return refuse_product("reallocarray(size)", HW_REALLOC, count, size, caller);
 	return guard_reallocate(block, bytes, caller);
 }
 
@@ -132,7 +145,7 @@ GUARD_API void *pvalloc(size_t size)
 {
 	struct guard_caller caller = GUARD_CALLER();
 	size_t rounded = (size + GUARD_PAGE - 1) & ~(size_t)(GUARD_PAGE - 1);
-	return guard_allocate(rounded < size ? SIZE_MAX : rounded, GUARD_PAGE, HW_PVALLOC, caller);
+	return guard_allocate(rounded < size ? size : rounded, GUARD_PAGE, HW_PVALLOC, caller);
 }
 
 GUARD_API size_t malloc_usable_size(void *block)

@@ -100,6 +100,20 @@ static void add_overlap(const struct hw_error_report *report, struct text *out)
 	text_add(out, ")");
 }
 
+static void add_fishy(const struct hw_error_report *report, struct text *out)
+{
+	text_printf(out, "The size given to %s has ", function_of(report, "a function"));
+	if (report->source) {
+		text_printf(out,
+			"overflowed: %" PRIu64 " elements of %" PRIu64 " bytes are more than any "
+			"block can have",
+			report->source, report->access_bytes);
+	} else {
+		text_add(out, "a fishy (possibly negative) value: ");
+		add_value(report->access_bytes, out);
+	}
+}
+
 static void add_call(const struct error_row *row, struct text *out)
 {
 	const struct hw_error_report *report = &row->report;
@@ -118,9 +132,7 @@ static void add_call(const struct error_row *row, struct text *out)
 			text_printf(out, ": %" PRIu64, report->access_bytes);
 		break;
 	case HW_ERROR_FISHY:
-		text_printf(out, "The size given to %s has a fishy (possibly negative) value: ",
-			function_of(report, "a function"));
-		add_value(report->access_bytes, out);
+		add_fishy(report, out);
 		break;
 	case HW_ERROR_REALLOC_ZERO:
 		text_add(out, "realloc() with size 0");

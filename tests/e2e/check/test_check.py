@@ -64,6 +64,17 @@ def stories(folder):
 
 
 @TESTS.test
+def products(folder):
+    """A number of elements that overflows is shown as it was given, with the function that it was given to"""
+    document = need_story(folder, guarded.TARGETS / "wrongs-O2", "silly_sizes", "--full")
+    said = [row["what"] for row in document["errors"] if row["kind"] == "FishyValue"]
+    for function in ("calloc", "reallocarray"):
+        wanted = f"The size given to {function}(size) has overflowed: {1 << 62} elements of 8 bytes are more than any block can have"
+        hw.need(wanted in said, f"{function}: {said}")
+    hw.need("The size given to realloc(size) has a fishy (possibly negative) value: -100" in said, f"{said}")
+
+
+@TESTS.test
 def good_forms(folder):
     """Programs without errors have none, the same output, and coverage says that all blocks were guarded"""
     for story in STORIES:
