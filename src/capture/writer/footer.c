@@ -53,6 +53,21 @@ static void put_link(struct buf *ret, enum hpw_target_key key, pid_t pid, const 
 		put_key(ret, key, to, (size_t)n);
 }
 
+/* The bytes of the arguments without what follows a title that the program shows in their place
+ * (setproctitle, "nginx: worker process"): the rest of their memory, NULs, which look like
+ * arguments of no characters. */
+static size_t without_rest_of_title(const char *text, size_t bytes)
+{
+	size_t title = strnlen(text, bytes);
+	if (title == bytes || !memchr(text, ' ', title))
+		return bytes;
+	for (size_t i = title; i < bytes; i++) {
+		if (text[i])
+			return bytes;
+	}
+	return title + 1;
+}
+
 /* The arguments as the kernel keeps them: NUL after each. At most 1 MiB of them. */
 static void put_arguments(struct buf *ret, pid_t pid)
 {
@@ -64,6 +79,7 @@ static void put_arguments(struct buf *ret, pid_t pid)
 	for (ssize_t n;
 		text && fd >= 0 && got < size && (n = read(fd, text + got, size - got)) > 0;)
 		got += (size_t)n;
+	got = text ? without_rest_of_title(text, got) : 0;
 	for (size_t at = 0; at < got;) {
 		size_t length = strnlen(text + at, got - at);
 		put_key(ret, HPW_TARGET_ARG, text + at, length);

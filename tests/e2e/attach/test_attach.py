@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
-from attaching import (GONE, IMAGE, RINGS, attached, detach, maps, need_going_on, need_let_go, need_near, need_sound, kept_sizes, program_slots,
+from attaching import (GONE, IMAGE, RINGS, TARGET, attached, detach, maps, need_going_on, need_let_go, need_near, need_sound, kept_sizes, program_slots,
                        running)
 from processes import state, status_line
 from told import is_readable, of_site
@@ -58,6 +58,20 @@ def truth(folder):
     hw.need(of_site(report, "live_bytes", "do_word") == 2 * 999, f"{report['sites']}")
     totals = hw.report(folder / "x.hpw")["totals"]
     hw.need(totals["allocations"] == 4 + 8 + 2 and totals["frees"] == 1 + 7 + 5, f"{totals}")
+
+
+@TESTS.test
+def title(folder):
+    """A title that the program shows in place of its arguments is its command; arguments of no characters are kept"""
+    for told, wanted in ((["title"], ["at: work"]), ([], [str(TARGET), "a b", "", ""])):
+        with running(folder, "a b", "", "") as target:
+            for word in told:
+                target.tell(word)
+            with attached(target, folder / "x.hpw"):
+                detach(target)
+            target.ask("end", 0)
+        command = hw.report(folder / "x.hpw")["target"]["command"]
+        hw.need(command == wanted, f"{command}")
 
 
 @TESTS.test

@@ -239,6 +239,16 @@ static void reload_library(const char *path, long times)
 	}
 }
 
+/* In the memory of the arguments, as setproctitle does it. */
+static void show_title(char **argv)
+{
+	char *end = argv[0];
+	for (char **argument = argv; *argument; argument++)
+		end = *argument + strlen(*argument);
+	memset(argv[0], 0, (size_t)(end - argv[0]));
+	memcpy(argv[0], "at: work", sizeof("at: work"));
+}
+
 static long do_word(const char *word, long number, char **argv)
 {
 	long result = number;
@@ -290,6 +300,8 @@ static long do_word(const char *word, long number, char **argv)
 		reload_library(argv[1], number);
 	else if (!strcmp(word, "exec"))
 		execv("/proc/self/exe", argv);
+	else if (!strcmp(word, "title"))
+		show_title(argv);
 	else if (!strcmp(word, "end"))
 		exit((int)number);
 	else
