@@ -96,6 +96,7 @@ static void add_figure(const struct change_look *look, const struct row *row, en
 	}
 }
 
+/* "100 B each" if all calls of the site asked for the same, else "453 B on average". */
 static void add_average(const struct row *row, enum metric metric, struct text *out)
 {
 	const struct pair *pair = &pairs[metric];
@@ -103,8 +104,11 @@ static void add_average(const struct row *row, enum metric metric, struct text *
 	uint64_t count = metric_of_site(pair->count, site);
 	if (!count)
 		return;
-	text_printf(out, "  %s each",
-		FMT_BYTES((metric_of_site(pair->bytes, site) + count / 2) / count));
+	uint64_t bytes = metric_of_site(pair->bytes, site);
+	bool equal = site->min_size == site->max_size && site->min_size == bytes / count &&
+		     !(bytes % count);
+	text_printf(out, "  %s %s", FMT_BYTES((bytes + count / 2) / count),
+		equal ? "each" : "on average");
 }
 
 /* Bytes without blocks are those of a file that counts no blocks. */

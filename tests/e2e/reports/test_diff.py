@@ -76,6 +76,31 @@ def words(folder):
 
 
 @TESTS.test
+def mean_sizes(folder):
+    """Blocks of one site have a size each if all have the same, else one on average"""
+    source, rows = folder / "sizes.c", {}
+    source.write_text("""#include <stdlib.h>
+__attribute__((noinline)) void equal(size_t size) { *(void *volatile *)malloc(size) = 0; }
+__attribute__((noinline)) void unlike(size_t size) { *(void *volatile *)malloc(size) = 0; }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	for (size_t i = 0; argc > 1 && i < 3; i++, equal(100))
+		unlike(100 + 200 * i);
+	return 0;
+}
+""")
+    built = hw.run([hw.need_program("gcc"), "-O1", "-g", "-o", folder / "sizes", source])
+    hw.need(built.status == 0, f"{built}")
+    for name, more in (("old", []), ("new", ["more"])):
+        hw.need(heapwise("run", "-q", "-f", "-o", folder / f"{name}.hpw", folder / "sizes", *more).status == 0, name)
+    for line in heapwise("diff", folder / "old.hpw", folder / "new.hpw").text.split("\n"):
+        if " blocks, from 0 to 3 " in line:
+            rows[line.split("to ")[1].split("  ")[0]] = line
+    hw.need(" 100 B each " in rows.get("300 B", "") and " 300 B on average " in rows.get("900 B", ""), f"{rows}")
+
+
+@TESTS.test
 def rebuilt(folder):
     """The same program, built elsewhere and optimised, shows no change; nor does a second run"""
     first, second = recording(folder, DIFF / "diff_old-O0", "first"), recording(folder, DIFF / "diff_old-O0", "second")
