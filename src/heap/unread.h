@@ -12,6 +12,10 @@ struct heap_unread {
 	uint64_t largest_bytes;
 };
 
+/* Returns whether a core is cut off and has no block in what there is of it: nothing is known then
+ * of the heap, which is not an empty one. False of a process and of a whole core. */
+bool heap_is_cut_away(const struct heap_scan *scan);
+
 /* Finds the memory of the program break's mapping, or else at least UNREAD_LEAST bytes of other
  * mappings. */
 #define UNREAD_LEAST (1u << 20)

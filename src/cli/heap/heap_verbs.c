@@ -43,7 +43,7 @@ int heap_verbs_check_found(struct heap_look *look, int status)
 {
 	const struct address_space *space = look->heap.scan.heap.space;
 	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
-	bool is_unread = is_cut ? !look->heap.scan.heap.areas.len
+	bool is_unread = is_cut ? heap_is_cut_away(&look->heap.scan)
 				: heap_unread_find(&look->heap.scan).largest != NULL;
 	if (status || !is_unread)
 		return status;

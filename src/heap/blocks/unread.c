@@ -23,6 +23,17 @@ static uint64_t unread_written(const struct address_space *space, const struct p
 	return bytes;
 }
 
+bool heap_is_cut_away(const struct heap_scan *scan)
+{
+	const struct address_space *space = scan->heap.space;
+	uint64_t blocks = 0;
+	if (space->is_live || !(space->core.missing_bytes || space->core.unpacked_cut))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(scan->totals.blocks); i++)
+		blocks += scan->totals.blocks[i];
+	return !blocks;
+}
+
 struct heap_unread heap_unread_find(const struct heap_scan *scan)
 {
 	const struct address_space *space = scan->heap.space;

@@ -149,13 +149,23 @@ static void text_owner(const struct core_owner *owner, struct text *out)
 	text_add_char(out, '\n');
 }
 
+static bool text_is_cut(const struct heap_scan *s)
+{
+	const struct address_space *space = s->heap.space;
+	return !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
+}
+
 static void text_verdict(const struct heap_page *page, struct text *out)
 {
 	const struct heap_scan *s = page->scan;
 	text_add_shown(out, page->name, 500);
 	text_add(out, ": ");
 	struct heap_unread unread = heap_unread_find(s);
-	if (s->heap.areas.len) {
+	if (s->heap.areas.len && heap_is_cut_away(s)) {
+		text_add(out, "no block is in what there is of the core: nothing is known of the "
+			      "heap.\n");
+	} else if (s->heap.areas.len) {
+		text_add(out, text_is_cut(s) ? "as far as the core goes: " : "");
 		text_in_use(s, out);
 	} else if (unread.largest) {
 		heap_unread_describe(s, &unread, out);
@@ -169,9 +179,10 @@ static void text_verdict(const struct heap_page *page, struct text *out)
 		text_printf(out, "The program died of SIG%s in thread %d.\n",
 			sigabbrev_np(signal) ? sigabbrev_np(signal) : "?",
 			(int)s->heap.space->threads.data[0].tid);
-	if (s->heap.areas.len && s->heap.space->core.missing_bytes)
-		text_add(out, "The core is cut off: what only missing memory points to counts as "
-			      "lost.\n");
+	if (s->heap.areas.len && text_is_cut(s) && !heap_is_cut_away(s))
+		text_add(out, "The core is cut off: blocks in missing memory are not counted, free "
+			      "ones whose state was there count as in use, and what only missing "
+			      "memory points to counts as lost.\n");
 	if (page->pause_ns)
 		text_printf(out, "The process stood still for %s.\n", FMT_DURATION(page->pause_ns));
 }
@@ -502,8 +513,9 @@ const struct answer_type heap_types_type = {
 /* Where the memory of a heap is missing, or was not understood, nothing is known of it. */
 static bool heap_is_unknown(const struct heap_scan *s)
 {
-	return !s->heap.areas.len &&
-	       (address_space_lacks_private(s->heap.space) || heap_unread_find(s).largest);
+	return heap_is_cut_away(s) ||
+	       (!s->heap.areas.len &&
+		       (address_space_lacks_private(s->heap.space) || heap_unread_find(s).largest));
 }
 
 /* What both begin with; for programs alone. */

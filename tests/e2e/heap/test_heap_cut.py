@@ -63,6 +63,26 @@ def strings_of_what_is_left(folder):
 
 
 @tests.test
+def heap_cut_away(folder):
+    """A core that is cut off before its heap has no heap of 0 bytes: nothing is known, also of leaks; a longer one says what may be wrong"""
+    core = saved(folder)
+    data = core.read_bytes()
+    first = min(offset for _, _, offset, in_file, _ in segments(data) if in_file)
+    unknown, cut = 0, folder / "cut"
+    for part in range(20):
+        cut.write_bytes(data[:first + (len(data) - first) * part // 20])
+        ended = hw.run([hw.HEAPWISE, "core", cut])
+        if " 0 B in 0 blocks in use" in ended.text or "in use           0 B" in ended.text:
+            raise hw.Failure(f"{part}: unknown is 0: {ended}")
+        if ended.status == 3:
+            unknown += 1
+        elif "as far as the core goes: " not in ended.text or "blocks in missing memory are not counted" not in ended.text:
+            raise hw.Failure(f"{part}: {ended}")
+    if not 0 < unknown < 20:
+        raise hw.Failure(f"of 20 cut cores nothing is known of {unknown}")
+
+
+@tests.test
 def each_document(folder):
     """What each verb says as JSON of a core that is cut off names that; of the whole core none does"""
     core = saved(folder)
