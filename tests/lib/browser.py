@@ -30,7 +30,8 @@ def pipe():
 
 
 class Chromium:
-    """A process of the browser, which shows one page after the other: to start one takes longer than most tests."""
+    """A process of the browser, which shows one page after the other: to start one takes two seconds of processor time, more
+    than most tests. So suites of pages run one case at a time (`main(width=1)`), in one browser."""
 
     idle, lock = [], threading.Lock()
 
@@ -42,7 +43,8 @@ class Chromium:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 ["bash", "-c", ON_PIPES.format(theirs_in, theirs_out), "bash", chromium, "--headless", "--no-sandbox",
-                 "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", f"--user-data-dir={self.folder.name}/profile",
+                 "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions", "--disable-sync",
+                 "--disable-background-networking", "--disable-component-update", "--disable-default-apps", f"--user-data-dir={self.folder.name}/profile",
                  "--remote-debugging-pipe", "about:blank"],
                 env=hw.clean_environment(HOME=self.folder.name), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=(theirs_in, theirs_out), start_new_session=True)

@@ -3,7 +3,7 @@
 """`heapwise attach` and `detach`: a process that runs already is recorded exactly, from then until it is let go, and is
 as it was afterwards.
 
-    test_attach.py [CYCLES]     attach to a program at full speed so often (default: 10)
+    test_attach.py [CYCLES]     attach to a program at full speed so often (default: 4)
 """
 
 import os
@@ -22,7 +22,7 @@ from processes import state, status_line
 from told import is_readable, of_site
 
 TESTS = hw.Tests()
-CYCLES = 10
+CYCLES = 4
 
 
 @TESTS.test
@@ -175,6 +175,7 @@ def many_threads(folder):
     """Hundreds of threads, more than there are rings"""
     with running(folder) as target:
         target.tell("sleepers", 550)
+        target.tell("pause", 50000)  # some rounds of each thread
         with attached(target, folder / "x.hpw", "--pause", "5s"):
             target.tell("new", 123)
             target.tell("hammer", 520)
@@ -467,7 +468,7 @@ def suspended(folder):
 @TESTS.test
 def forks_in_handlers(folder):
     """A signal handler that forks in the middle of an event, also of one during which the process is let go: all children live"""
-    count = 60 * CYCLES
+    count = max(300, 60 * CYCLES)
     with running(folder, str(count), program=hw.TARGETS / "forks_in_handler") as target:
         while target.process.poll() is None and not is_readable(target.process.stdout):
             result = hw.heapwise("attach", "-q", "-f", str(target.pid), "--pause", "10s", "--for", "300ms", "-o", folder / "x.hpw")

@@ -148,7 +148,11 @@ def hot(folder):
         for mode in ("exact", "aggregate"):
             target.tell("hammer", 4)
             with attached(target, folder / "x.hpw", "--mode", mode):
+                # At full speed at both ends. Between them, too, it would be tens of millions of blocks.
+                target.tell("pause", 1000)
                 hw.ask("leaks", str(target.pid))  # which waits for the list
+                target.tell("pause", 0)
+                target.tell("until", 20000)
                 rounds = int(target.tell("rest"))
                 hw.need(rounds > 0, "nothing was done")
                 hw.ask("ctl", str(target.pid), "status")

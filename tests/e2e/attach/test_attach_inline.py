@@ -3,7 +3,7 @@
 """`heapwise attach` of programs whose allocator is part of them: their functions are changed themselves, and are byte for
 byte as they were afterwards.
 
-    test_attach_inline.py [CYCLES]     attach to a static program at full speed so often (default: 20)
+    test_attach_inline.py [CYCLES]     attach to a static program at full speed so often (default: 6)
 """
 
 import os
@@ -21,7 +21,7 @@ from attaching import attached, detach, kept_sizes, maps, need_going_on, need_le
 from told import collector_of, of_site
 
 TESTS = hw.Tests()
-CYCLES = 20
+CYCLES = 6
 TARGET_SOURCE = hw.SOURCE / "tests/targets/moments/attached.c"
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 HEAD_BYTES = 32

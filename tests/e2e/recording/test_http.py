@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """run --http: profiles at the URLs of Go's net/http/pprof, as scrapers and pprof ask for them; who may ask; that neither
-clients nor a thousand answers are felt by the program."""
+clients nor many answers are felt by the program."""
 
 import contextlib
 import gzip
@@ -365,7 +365,7 @@ def of_server(pid):
 
 @TESTS.test
 def many_answers(folder):
-    """Two hundred answers, and clients that send nothing, leave neither descriptors nor processes, and the program goes on"""
+    """Fifty answers, and clients that send nothing, leave neither descriptors nor processes, and the program goes on"""
     with served(folder) as one:
         one.allocate(50)
         port = int(one.url.rsplit(":", 1)[1].strip("/"))
@@ -373,7 +373,7 @@ def many_answers(folder):
         get(f"{one.url}debug/pprof/heap")
         processes = sorted(of_server(one.process.pid))
         before = {pid: descriptors(pid) for pid in processes}
-        for number in range(200):
+        for number in range(50):
             status, _, profile = get(f"{one.url}debug/pprof/heap")
             hw.need(status == 200, f"answer {number}: {status} {profile[:200]}")
         for client in silent:

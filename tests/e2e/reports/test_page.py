@@ -262,4 +262,4 @@ def bundle(_):
     hw.need(checked.returncode == 0, checked.stderr)
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

@@ -217,4 +217,4 @@ def million(folder):
     return times(MILLION, made, after, steps, found)
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

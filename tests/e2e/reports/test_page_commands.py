@@ -219,4 +219,4 @@ for program in PROGRAMS:
     TESTS.test(one)
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

@@ -189,4 +189,4 @@ def unlike(folder):
         page.done()
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

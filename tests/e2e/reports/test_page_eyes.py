@@ -167,4 +167,4 @@ def other_eyes(folder):
         page.done()
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

@@ -67,4 +67,4 @@ def pictures(folder):
             hw.need(firefox.evaluate("document.documentElement.getAttribute('viewBox')") != home, "+ does not zoom")
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

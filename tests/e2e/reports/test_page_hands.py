@@ -326,4 +326,4 @@ def tables_by_keys(folder):
         page.done()
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

@@ -461,4 +461,4 @@ def a_million(folder):
         opened.done()
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

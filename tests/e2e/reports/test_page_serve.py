@@ -266,4 +266,4 @@ def heaps_and_changes(folder):
         process.kill()
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

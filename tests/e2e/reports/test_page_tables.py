@@ -125,4 +125,4 @@ def first_sight(folder):
         page.done()
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

@@ -183,4 +183,4 @@ def without(folder):
         page.done()
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

@@ -204,4 +204,4 @@ def narrow_chart(folder):
         hw.need(all(len(line) <= max(width + 11, 66) for line in lines[first + 1:lines.index("Live at the peak")]), text)
 
 
-TESTS.main()
+TESTS.main(width=1)  # one browser

@@ -72,6 +72,7 @@ static atomic_bool hammering;
 static pthread_t threads[THREADS_MAX];
 static size_t thread_count;
 static atomic_ulong rounds, progress; /* when they have ended; now and then */
+static atomic_uint pause_us;          /* after so many rounds: what is recorded is to be little */
 #define PROGRESS_ROUNDS 64
 
 static __attribute__((noinline)) void site_hammered(unsigned number)
@@ -88,8 +89,12 @@ static void *hammer(void *unused)
 	(void)unused;
 	while (atomic_load_explicit(&hammering, memory_order_relaxed)) {
 		site_hammered((unsigned)done++);
-		if (done % PROGRESS_ROUNDS == 0)
-			atomic_fetch_add(&progress, PROGRESS_ROUNDS);
+		if (done % PROGRESS_ROUNDS)
+			continue;
+		atomic_fetch_add(&progress, PROGRESS_ROUNDS);
+		unsigned us = atomic_load_explicit(&pause_us, memory_order_relaxed);
+		if (us)
+			usleep(us);
 	}
 	atomic_fetch_add(&rounds, done);
 	return NULL;
@@ -275,6 +280,8 @@ static long do_word(const char *word, long number, char **argv)
 		site_kinds();
 	else if (!strcmp(word, "hammer"))
 		hammer_begin((size_t)number);
+	else if (!strcmp(word, "pause"))
+		atomic_store(&pause_us, (unsigned)number);
 	else if (!strcmp(word, "rest"))
 		result = (long)hammer_end();
 	else if (!strcmp(word, "turns"))
