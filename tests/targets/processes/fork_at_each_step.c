@@ -3,7 +3,8 @@
  * Calls of the allocation functions, one instruction at a time (EFLAGS.TF), again and again: the
  * handler forks at the first instruction, then at the second, and so on. The child ends the call,
  * goes on to allocate and ends well. Says how many instructions each function took. Waits before
- * for a line on stdin, and says that it does: it may be attached or told to stop then.
+ * for a line on stdin, and says that it does: it may be attached or told to stop then. The line is
+ * a number: fork at each of so many instructions.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -106,14 +107,15 @@ int main(void)
 	release();
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
-	if (!fgets(line, sizeof(line), stdin))
+	long stride = fgets(line, sizeof(line), stdin) ? atol(line) : 0;
+	if (stride < 1)
 		return 2;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		/* What is cached is usual. */
 		calls[i].before();
 		calls[i].call();
 		calls[i].after();
-		for (fork_at = 1; fork_at < STEPS_MOST; fork_at++) {
+		for (fork_at = 1 + (long)i % stride; fork_at < STEPS_MOST; fork_at += stride) {
 			calls[i].before();
 			steps = 0;
 			steps_begin();
@@ -125,7 +127,7 @@ int main(void)
 			if (steps < fork_at)
 				break;
 		}
-		printf("%s: %ld instructions\n", calls[i].name, fork_at - 1);
+		printf("%s: %ld instructions\n", calls[i].name, steps);
 		fflush(stdout);
 	}
 	return 0;

@@ -5,15 +5,19 @@
  */
 #include "truth.h"
 #include <pthread.h>
+#include <sched.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 TRUTH_SITE(site_busy)
 TRUTH_SITE(site_before_fork)
 TRUTH_SITE(site_between_forks)
 
-enum { FORKS = 25, THREADS = 3 };
+enum { FORKS = 25, THREADS = 3, ROUNDS_BEFORE = 300 };
 
-static int stop;
+/* While a child runs they allocate slowly: else what is recorded is hundreds of times as much. */
+static int stop, slow;
+static unsigned long rounds;
 
 static void *busy(void *argument)
 {
@@ -21,6 +25,9 @@ static void *busy(void *argument)
 	for (size_t i = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); i++) {
 		truth_free(kept[i % 32]);
 		kept[i % 32] = site_busy(9 + i % 900);
+		__atomic_fetch_add(&rounds, 1, __ATOMIC_RELAXED);
+		if (__atomic_load_n(&slow, __ATOMIC_RELAXED))
+			usleep(500);
 	}
 	return argument;
 }
@@ -44,6 +51,15 @@ static int child(void *inherited)
 	return 43;
 }
 
+/* Until the threads do nothing else again. */
+static void be_busy(void)
+{
+	__atomic_store_n(&slow, 0, __ATOMIC_RELAXED);
+	unsigned long until = __atomic_load_n(&rounds, __ATOMIC_RELAXED) + ROUNDS_BEFORE;
+	while (__atomic_load_n(&rounds, __ATOMIC_RELAXED) < until)
+		sched_yield();
+}
+
 int main(void)
 {
 	pthread_t threads[THREADS];
@@ -51,10 +67,12 @@ int main(void)
 		truth_need(!pthread_create(&threads[i], NULL, busy, NULL), "thread");
 	for (size_t i = 0; i < FORKS; i++) {
 		void *inherited = site_before_fork(4001 + i);
+		be_busy();
 		pid_t pid = fork();
 		truth_need(pid >= 0, "fork");
 		if (!pid)
 			_exit(child(inherited));
+		__atomic_store_n(&slow, 1, __ATOMIC_RELAXED);
 		truth_free(site_between_forks(61));
 		int status;
 		truth_need(waitpid(pid, &status, 0) == pid, "waitpid");
