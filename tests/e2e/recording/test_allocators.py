@@ -7,6 +7,8 @@ are linked with one.
 """
 
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
@@ -27,6 +29,7 @@ FOLDER = Path("/usr/lib/x86_64-linux-gnu")
 PROGRAMS = sys.argv[1:]
 
 TESTS = hw.Tests()
+OBJECTS, COMPILING = tempfile.TemporaryDirectory(prefix="heapwise-objects-"), threading.Lock()
 
 
 def recorded_completely(library, program):
@@ -59,14 +62,24 @@ def kept(library):
     return test
 
 
-def link(folder, source, *libraries):
-    """A target's source, built with the distribution's compiler and linked with a library."""
+def compiled(source):
+    """A target's source, built once with the distribution's compiler."""
     is_cc = source.endswith(".cc")
     compiler = hw.need_program("g++" if is_cc else "gcc")
+    made = Path(OBJECTS.name, f"{source}.o")
+    with COMPILING:
+        if not made.exists():
+            built = hw.run([compiler, "-std=gnu++17" if is_cc else "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE", "-w", "-pthread",
+                            f"-I{hw.SOURCE}/tests/targets", "-c", "-o", made, hw.target_source("", source)])
+            hw.need(built.status == 0, str(built))
+    return compiler, made
+
+
+def link(folder, source, *libraries):
+    """A target's source, built and linked with a library."""
+    compiler, made = compiled(source)
     program = folder / source.partition(".")[0]
-    built = hw.run([compiler, "-std=gnu++17" if is_cc else "-std=gnu11", "-O2", "-g", "-D_GNU_SOURCE",
-                    "-w", "-pthread", f"-I{hw.SOURCE}/tests/targets", "-o", program, hw.target_source("", source),
-                    "-Wl,--no-as-needed", *libraries])
+    built = hw.run([compiler, "-pthread", "-o", program, made, "-Wl,--no-as-needed", *libraries])
     hw.need(built.status == 0, str(built))
     return program
 
