@@ -201,6 +201,7 @@ enum hw_mark_frame {
 	HW_MARK_SIGNAL = 4,
 	HW_MARK_GUESS = 5,
 	HW_MARK_IN_HANDLER = 6,
+	HW_MARK_NO_PYTHON = 7,
 	HW_MARK_FRAMES = 16
 };
 

@@ -348,6 +348,7 @@ enum stack_mark {
 	MARK_SIGNAL = 4,         /* the next inner frame was interrupted: its address is exact */
 	MARK_GUESSED = 5,        /* frames outward of here come from frame pointers alone */
 	MARK_IN_HANDLER = 6,     /* inside a signal handler: no stack could be taken */
+	MARK_NO_PYTHON = 7,      /* it has Python frames, which could not be placed */
 	STACK_MARKS = 16
 };
 

@@ -21,6 +21,7 @@ static const struct mark_words {
 	[MARK_GUESSED] = {NULL, "from here on found only with frame pointers"},
 	[MARK_IN_HANDLER] = {"in-signal-handler",
 		"inside a signal handler: no stack could be taken"},
+	[MARK_NO_PYTHON] = {"python-frames", "its Python frames could not be placed"},
 };
 
 const char *shown_frame_kind_name(const struct shown_frame *frame)

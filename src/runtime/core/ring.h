@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct rt_python_chain;
+struct rt_python_mixer;
 
 /*
  * The state of a thread. It is in memory that fork() wipes in the child: all zero means that the
@@ -55,6 +56,7 @@ struct rt_thread {
 		stack_asked; /* word from which on it is recorded anew; the ring's, seen */
 	const struct rt_unwinder *unwinder;
 	struct rt_python_chain *chain; /* its last Python stack: runtime/python/frames.h */
+	struct rt_python_mixer *mixer; /* of native stacks with Python frames: mixed.h beside it */
 	struct rt_walk walk;
 };
 

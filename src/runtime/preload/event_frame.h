@@ -36,13 +36,29 @@ void rt_event_end_elsewhere(uint64_t sp);
 /* Walks a stack with a walk that no thread owns. Returns false if another one uses it. */
 bool rt_event_walk_apart(struct rt_process *p, struct rt_caller caller, uint32_t *ret);
 
+/* A native stack, with the Python frames in it if there are any. */
+static inline uint32_t rt_event_mixed(struct rt_process *p, struct rt_thread *t, uint32_t stack)
+{
+	return rt_unlikely(rt_python.has_frames)
+		       ? rt_python_event_mixed(p, t->chain, t->mixer, stack)
+		       : stack;
+}
+
+/* The stack of a call. */
+static inline uint32_t rt_event_unwind(
+	struct rt_process *p, struct rt_thread *t, struct rt_caller caller)
+{
+	return rt_event_mixed(
+		p, t, rt_unwind(&p->unwinder, &t->walk, caller.pc, caller.sp, caller.rbp));
+}
+
 /* The stack of an allocation: of a block of Python's allocator the Python stack, if there is one.
  */
 static inline uint32_t rt_event_stack(
 	struct rt_process *p, struct rt_thread *t, enum hw_alloc_kind kind, struct rt_caller caller)
 {
 	uint32_t stack = hw_alloc_is_python(kind) ? rt_python_event_stack(p, t) : 0;
-	return stack ? stack : rt_unwind(&p->unwinder, &t->walk, caller.pc, caller.sp, caller.rbp);
+	return stack ? stack : rt_event_unwind(p, t, caller);
 }
 
 static inline void rt_event_end(void)

@@ -223,6 +223,8 @@ __attribute__((flatten)) void *rt_event_alloc(
 	w[1] = (uint64_t)size << 32;
 	t->last_address = (uint64_t)block;
 	uint64_t stack = rt_unwind(t->unwinder, &t->walk, pc, sp, rbp);
+	if (rt_unlikely(rt_python.has_frames))
+		stack = rt_event_mixed(rt_process, t, (uint32_t)stack);
 	uint64_t head = t->head;
 	t->words[head + 1] |= stack;
 	/* From the record, and before the event ends: a handler that comes then forgets
@@ -503,7 +505,7 @@ void *rt_event_realloc(void *block, size_t size, struct rt_caller c)
 	rt_event_look_at_stack(t, c.sp);
 	bool with_stamp = rt_event_needs_stamp(p, t);
 	uint64_t before = with_stamp ? sys_tsc_fenced() : 0;
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	uint32_t stack = rt_event_unwind(p, t, c);
 	void *moved = seen_realloc(t->ring, block, size, stack);
 	uint64_t *w = rt_ring_reserve(t, HW_R_WORDS_MAX);
 	/* A handler, or since we are not solo any more another thread, may have been given the old

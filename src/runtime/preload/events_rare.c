@@ -84,7 +84,7 @@ void rt_event_freed_from(void *block, uint64_t pc, uint64_t sp, uint64_t rbp)
 		return;
 	}
 	bool with_stamp = rt_event_needs_stamp(p, t);
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, pc, sp, rbp);
+	uint32_t stack = rt_event_unwind(p, t, (struct rt_caller){pc, sp, rbp});
 	t->last_address = 0; /* the memo is this call's now */
 	uint64_t *w = rt_ring_reserve(t, 3);
 	if (!w) {
@@ -132,7 +132,7 @@ void rt_event_pool(const struct rt_pool_words *pool, struct rt_caller c)
 	rt_event_needs_stamp(p, t);
 	if (pool->what == HW_POOL_ALLOC) {
 		rt_event_look_at_stack(t, c.sp);
-		stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+		stack = rt_event_unwind(p, t, c);
 		t->last_address = 0; /* the memo is this call's now */
 	}
 	uint64_t *w = rt_ring_reserve(t, rt_pool_words_most(pool));
@@ -181,6 +181,8 @@ bool rt_event_walk_apart(struct rt_process *p, struct rt_caller c, uint32_t *ret
 	if (sys_no_calls())
 		rt_walk_trust(&p->mapping_walk, c.sp, sys_thread_pointer());
 	*ret = rt_unwind(&p->unwinder, &p->mapping_walk, c.pc, c.sp, c.rbp);
+	if (rt_unlikely(rt_python.has_frames))
+		*ret = rt_python_event_mixed(p, &p->mapping_chain, &p->mapping_mixer, *ret);
 	rt_unlock(&p->mapping_lock);
 	return true;
 }
@@ -192,7 +194,7 @@ static uint32_t stack_of_mapping(struct rt_process *p, struct rt_thread *t, stru
 	if (rt_event_walk_apart(p, c, &stack))
 		return stack;
 	t->last_address = 0;
-	return rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	return rt_event_unwind(p, t, c);
 }
 
 void rt_event_mapping_end(

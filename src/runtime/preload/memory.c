@@ -2,7 +2,7 @@
 /* Runs when: see memory.h. May touch: the same. */
 #include "runtime/preload/memory.h"
 
-#include "runtime/python/frames.h"
+#include "runtime/python/mixed.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,7 +15,9 @@ struct ring_memory {
 	struct rt_thread thread; /* first: where it is the rest is */
 	struct rt_frame frames[2 * RT_DEPTH_MAX];
 	struct rt_stack_cache cache;
-	struct rt_python_chain chain; /* last: of most threads it is never touched */
+	/* Last: of most threads these are never touched. */
+	struct rt_python_chain chain;
+	struct rt_python_mixer mixer;
 };
 #define RING_BYTES PAGES(sizeof(struct ring_memory))
 
@@ -53,6 +55,7 @@ static struct rt_thread *thread_of(struct ring_memory *memory)
 {
 	rt_walk_init(&memory->thread.walk, memory->frames, &memory->cache);
 	memory->thread.chain = &memory->chain;
+	memory->thread.mixer = &memory->mixer;
 	return &memory->thread;
 }
 

@@ -220,6 +220,7 @@ static void process_fill(struct rt_process *p)
 	rt_solo_prepare(p);
 	rt_python_prepare(p);
 	p->shared.chain = &p->shared_chain;
+	p->shared.mixer = &p->shared_mixer;
 	rt_walk_init(&p->shared.walk, p->shared_frames, NULL);
 	rt_ring_attach(&p->shared, shm, HW_RING_SHARED, ring_words(p, HW_RING_SHARED), 0);
 }

@@ -22,7 +22,7 @@
 #include "runtime/core/ring.h"
 #include "runtime/core/sampler.h"
 #include "runtime/core/unwind.h"
-#include "runtime/python/frames.h"
+#include "runtime/python/mixed.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,6 +81,9 @@ struct rt_process {
 	struct rt_codes codes; /* of Python: see runtime/python/codes.h */
 	struct rt_rules rules;
 	struct rt_python_chain shared_chain;
+	struct rt_python_mixer shared_mixer;
+	struct rt_python_chain mapping_chain; /* under mapping_lock, as the next */
+	struct rt_python_mixer mapping_mixer;
 	struct rt_frame shared_frames[2 * RT_DEPTH_MAX];
 	struct rt_frame mapping_frames[2 * RT_DEPTH_MAX];
 };

@@ -162,7 +162,10 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-static void *symbol_in(const struct link_map *map, const char *name, uint32_t hash)
+typedef const ElfW(Sym) symbol;
+
+/* The function's entry in the object's table; NULL: it has none. */
+static symbol *entry_in(const struct link_map *map, const char *name, uint32_t hash)
 {
 	struct tables t;
 	if (!tables_of(map, &t))
@@ -180,10 +183,22 @@ static void *symbol_in(const struct link_map *map, const char *name, uint32_t ha
 			ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
 			!(t.versions && t.versions[i] & VERSION_HIDDEN) &&
 			!strcmp(t.strings + s->st_name, name))
-			return (void *)(map->l_addr + s->st_value);
+			return s;
 		if (h & 1)
 			return NULL;
 	}
+}
+
+static void *symbol_in(const struct link_map *map, const char *name, uint32_t hash)
+{
+	symbol *s = entry_in(map, name, hash);
+	return s ? (void *)(map->l_addr + s->st_value) : NULL;
+}
+
+size_t rt_real_bytes_in(const struct link_map *object, const char *name)
+{
+	symbol *s = entry_in(object, name, gnu_hash(name));
+	return s ? s->st_size : 0;
 }
 
 void *rt_real_in(const struct link_map *object, const char *name)

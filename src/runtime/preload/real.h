@@ -119,4 +119,7 @@ const char *rt_library_path(void);
 /* Returns an object's own definition of a function; NULL if it has none. */
 void *rt_real_in(const struct link_map *object, const char *name);
 
+/* Returns the size of an object's own function, in bytes; 0 if it is not known. */
+size_t rt_real_bytes_in(const struct link_map *object, const char *name);
+
 #endif

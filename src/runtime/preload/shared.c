@@ -339,7 +339,7 @@ void rt_shared_pool(struct rt_process *p, uint32_t changes, const struct rt_pool
 	if (!t)
 		return;
 	if (pool->what == HW_POOL_ALLOC)
-		stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+		stack = rt_event_unwind(p, t, c);
 	uint64_t *w = shared_reserve(t, rt_pool_words_most(pool), tid);
 	if (w)
 		rt_ring_publish(t, 1 + rt_put_pool(w, pool, stack));
@@ -356,7 +356,7 @@ void rt_shared_map(struct rt_process *p, uint32_t changes, const struct rt_mappi
 	struct rt_thread *t = shared_begin(p, changes, c.sp, &tid);
 	if (!t)
 		return;
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	uint32_t stack = rt_event_unwind(p, t, c);
 	uint64_t *w = gone ? shared_reserve(t, 3, tid) : NULL;
 	if (w)
 		rt_ring_publish(t, 1 + rt_put_unmap(w, mapping->gone_at, gone, sys_tsc_fenced()));
@@ -386,7 +386,7 @@ static void shared_moved(struct rt_process *p, uint32_t changes, void *old, void
 	struct rt_thread *t = shared_begin(p, changes, c.sp, &tid);
 	if (!t)
 		return;
-	uint32_t stack = rt_unwind(&p->unwinder, &t->walk, c.pc, c.sp, c.rbp);
+	uint32_t stack = rt_event_unwind(p, t, c);
 	uint64_t *w = shared_reserve(t, HW_R_WORDS_MAX, tid);
 	if (w) {
 		uint64_t now = sys_tsc_fenced();

@@ -73,6 +73,14 @@ static bool is_wanted(void)
 	       !heapwise_guard_recorded && !p->shm->no_python_objects;
 }
 
+/* A stripped interpreter has this symbol, too: it is public. */
+static void eval_find(const struct link_map *object)
+{
+	static const char name[] = "_PyEval_EvalFrameDefault";
+	uint64_t start = (uint64_t)rt_real_in(object, name);
+	rt_python.eval = (struct rt_python_eval){start, start + rt_real_bytes_in(object, name)};
+}
+
 static void python_begin(const struct link_map *object)
 {
 	if (!is_wanted() || !symbols_resolve(object))
@@ -92,6 +100,7 @@ static void python_begin(const struct link_map *object)
 	rt_python.layout = rt_python_layout(minor);
 	if (!rt_python.layout)
 		python_note(HW_NOTE_PYTHON_UNKNOWN);
+	eval_find(object);
 	rt_python_check_prepare(object);
 	rt_python.unsettled = true;
 }
@@ -145,6 +154,20 @@ bool rt_python_open(struct rt_process *p)
 	rt_python.has_frames = false;
 	python_note(HW_NOTE_PYTHON_NO_ROOM);
 	return false;
+}
+
+uint32_t rt_python_event_mixed(struct rt_process *p, struct rt_python_chain *chain,
+	struct rt_python_mixer *mixer, uint32_t native)
+{
+	uint64_t thread = rt_python.thread();
+	if (!thread || (rt_unlikely(!__atomic_load_n(&p->codes.rows, __ATOMIC_ACQUIRE)) &&
+			       !rt_python_open(p)))
+		return native;
+	const struct rt_python_mixing mixing = {&p->unwinder,
+		{&p->unwinder.stacks, &p->codes, rt_python.layout,
+			__atomic_load_n(&rt_python.deaths, __ATOMIC_RELAXED)},
+		rt_python.eval, thread};
+	return rt_python_mixed(&mixing, chain, mixer, native);
 }
 
 void rt_python_prepare(struct rt_process *p)

@@ -98,7 +98,11 @@ static uint32_t child_of(const struct rt_python_walk *walk, struct rt_python_cha
 	if (known->child && known->place.at == place.at && known->place.more == more &&
 		known->parent == parent && known->deaths == walk->deaths)
 		return known->child;
-	uint32_t child = rt_stacks_child(walk->stacks, parent, frame_word(walk, place));
+	/* Of the interpreter itself: between a class and its __init__, from 3.12 on; for its own
+	 * functions there is no such frame. */
+	bool hidden = walk->layout->has_pointer && is_incomplete(walk->layout, place.more);
+	uint32_t child =
+		hidden ? parent : rt_stacks_child(walk->stacks, parent, frame_word(walk, place));
 	*known = (struct rt_python_child){{place.at, more}, parent, child, walk->deaths};
 	return child;
 }
@@ -153,6 +157,49 @@ uint32_t rt_python_stack(
 		return 0;
 	return l->has_pointer ? stack_of(walk, chain, frame, true)
 			      : stack_of(walk, chain, frame, false);
+}
+
+static inline void item_add(struct rt_python_groups *groups, bool shown, bool ends)
+{
+	uint32_t i = groups->items++;
+	groups->shown[i / 64] |= (uint64_t)shown << (i % 64);
+	groups->ends[i / 64] |= (uint64_t)ends << (i % 64);
+	groups->frames += shown;
+	groups->groups += ends;
+}
+
+/* The interpreter's own frame, outward of a group: the latest item's, if that is open. */
+static inline void group_end(struct rt_python_groups *groups, bool open)
+{
+	if (!open) {
+		item_add(groups, false, true);
+		return;
+	}
+	uint32_t i = groups->items - 1;
+	groups->ends[i / 64] |= 1ull << (i % 64);
+	groups->groups++;
+}
+
+void rt_python_groups_read(
+	const struct rt_python_layout *l, uint64_t thread, struct rt_python_groups *ret)
+{
+	uint64_t frame = frame_first(l, thread);
+	bool open = false;
+	*ret = (struct rt_python_groups){.items = 0};
+	for (; frame && ret->items < RT_PYTHON_DEPTH_MAX; frame = word_at(frame + l->previous)) {
+		if (is_shim(l, frame)) {
+			group_end(ret, open);
+			open = false;
+			continue;
+		}
+		bool shown = !is_incomplete(l, frame);
+		bool ends = !l->shim && (!l->entry || *(const uint8_t *)(frame + l->entry));
+		if (shown || ends) {
+			item_add(ret, shown, ends);
+			open = !ends;
+		}
+	}
+	ret->is_whole = !open && !frame;
 }
 
 bool rt_python_peek(uint64_t address, uint64_t *ret)

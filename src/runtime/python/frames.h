@@ -63,6 +63,22 @@ struct rt_python_walk {
 uint32_t rt_python_stack(
 	const struct rt_python_walk *walk, struct rt_python_chain *chain, uint64_t thread);
 
+/*
+ * Which of a chain's frames one activation of the interpreter runs: see mixed.h. Items, innermost
+ * first: each a frame that rt_python_stack() has, or a group without any (its frame has not begun,
+ * or has ended).
+ */
+struct rt_python_groups {
+	uint32_t items, frames, groups;
+	bool is_whole; /* all were read, and belong to a group */
+	/* Bit i: item i is a frame; it is the outermost of its group, or an empty one. */
+	uint64_t shown[RT_PYTHON_DEPTH_MAX / 64], ends[RT_PYTHON_DEPTH_MAX / 64];
+};
+
+/* Reads the groups of the calling thread's chain. */
+void rt_python_groups_read(
+	const struct rt_python_layout *layout, uint64_t thread, struct rt_python_groups *ret);
+
 /* Reads a word of memory that may not be readable. Returns false if it is not. */
 bool rt_python_peek(uint64_t address, uint64_t *ret);
 

@@ -24,6 +24,7 @@ static const struct rt_python_layout layouts[] = {
 		.code = 32,
 		.instruction = 56,
 		.owner = 69,
+		.entry = 68,
 		.file = 112,
 		.name = 128,
 		.first_line = 72,

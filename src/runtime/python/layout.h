@@ -21,6 +21,7 @@ struct rt_python_layout {
 	uint8_t shim;       /* frames of this owner and up are no code's; 0: there are none */
 	uint8_t table;      /* enum hw_line_table */
 	uint16_t thread_frame, cframe_frame;
+	uint16_t entry; /* of a frame: is_entry; 0: each frame is one, or has a shim */
 	uint16_t previous, code, instruction, owner;           /* of a frame */
 	uint16_t file, name, first_line, lines, bytes, traced; /* of a code object */
 	uint16_t ascii, compact;                               /* data of a str of that form */

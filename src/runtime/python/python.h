@@ -24,7 +24,7 @@
 #define RUNTIME_PYTHON_PYTHON_H
 
 #include "runtime/preload/process.h"
-#include "runtime/python/frames.h"
+#include "runtime/python/mixed.h"
 
 #include <link.h>
 
@@ -43,6 +43,7 @@ struct rt_python {
 	const struct rt_python_layout *layout; /* NULL: none, or of an unknown version */
 	uint64_t (*thread)(void);              /* PyGILState_GetThisThreadState */
 	uint64_t deaths;                       /* of code objects */
+	struct rt_python_eval eval;            /* empty: it is not known */
 	uint32_t notes;                        /* enum hw_note, for this process and its children */
 	bool has_frames;                       /* they are read */
 	bool unsettled;                        /* rt_python_settle() has something to do */
@@ -94,6 +95,11 @@ static inline uint32_t rt_python_event_stack(struct rt_process *p, struct rt_thr
 		__atomic_load_n(&rt_python.deaths, __ATOMIC_RELAXED)};
 	return rt_python_stack(&walk, t->chain, thread);
 }
+
+/* Returns the native stack of the calling thread's event with the Python frames in it: see mixed.h.
+ */
+uint32_t rt_python_event_mixed(struct rt_process *p, struct rt_python_chain *chain,
+	struct rt_python_mixer *mixer, uint32_t native);
 
 /* A wrapped allocator is about to free the block. */
 static inline void rt_python_freeing(uint64_t block)

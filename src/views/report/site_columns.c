@@ -114,8 +114,8 @@ static const struct column stack_columns[] = {
 		row, partial, "`stack` is only the innermost part, which all merged stacks share"),
 	[TRUNCATED] = {"truncated", COLUMN_BOOLEAN, .says = "the recorded stack is not whole"},
 	[REASON] = {"truncated_reason", COLUMN_TEXT,
-		.says = "`depth-limit`, `no-unwind-info`, `table-full` or `in-signal-handler`; "
-			"null: it is whole"},
+		.says = "`depth-limit`, `no-unwind-info`, `table-full`, `in-signal-handler` or "
+			"`python-frames`; null: it is whole"},
 	[GUESSED] = FLAG_OF(row, guessed, "some outer frames were found by frame pointers alone"),
 	[STACK] = {"stack", COLUMN_TABLE,
 		.says = "innermost frame first; whole: what text folds is in it, but not the "

@@ -222,7 +222,7 @@ def read_by(folder, name, url):
 @TESTS.test
 def read_by_perl(folder):
     """google-pprof and jeprof read a running program by its URL alone, and name the same functions as Go's profile"""
-    with served(folder) as one:
+    with served(folder, "--no-pyobjects") as one:
         one.allocate(7)
         profile = write(folder / "go.pb.gz", get(f"{one.url}debug/pprof/heap")[2])
         spots = json.loads(hw.ask("report", profile, "--view", "functions", "--json", "--limit", "100000"))["spots"]
