@@ -118,4 +118,31 @@ def apart(folder):
         hw.need(names == ["inner", "outer", "<module>"], f"{interpreter}: afterwards {names}")
 
 
+def need_child(folder, interpreter, way):
+    lines, file = record(folder, interpreter, SCRIPTS / "processes.py", way, taker(folder))
+    told = json.loads(lines[-1])
+    hw.need(told["status"] == 0, f"the child ended with {told['status']}")
+    report = hw.report(file.with_name(f"x.{told['child']}.hpw"))
+    hw.need(not report["recording"].get("lost_events"), "lost events")
+    found = collections.Counter()
+    for site in report["sites"]:
+        names = [name for name, _ in python_frames(site["stack"])]
+        if names[:2] == ["taken" if site["kind"] == "Python object" else "by_library", "child"] or \
+                names[1:3] == ["taken", "child"]:
+            found[site["kind"]] += site["allocated_bytes"] if site["allocated_bytes"] > 300000 else 0
+    head = 33
+    more = found["Python object"] - sum(300007 + i + head for i in range(20))
+    # The list that keeps them grows on the same line.
+    hw.need(0 <= more < 2000 and found["calloc"] == 456789, f"{way}: {found}, {more} bytes too many")
+
+
+for method in ("spawn", "forkserver", "fork"):
+    def of_method(folder, way=method):
+        need_child(folder, pythons.debians(), way)
+        for minor in (8, 13):
+            if minor in pythons.ALL:
+                need_child(folder, pythons.ALL[minor], way)
+    TESTS.add(f"children of multiprocessing, {method}", of_method)
+
+
 TESTS.main(width=2)
