@@ -243,7 +243,13 @@ bool rt_event_within_python(uint64_t sp)
 	return false;
 }
 
-__attribute__((flatten)) void *rt_event_object(
+static __attribute__((noinline)) uint32_t unwind_apart(
+	struct rt_thread *t, uint64_t pc, uint64_t sp, uint64_t rbp)
+{
+	return rt_unwind(t->unwinder, &t->walk, pc, sp, rbp);
+}
+
+void *rt_event_object(
 	void *block, size_t size, enum hw_alloc_kind kind, uint64_t pc, uint64_t sp, uint64_t rbp)
 {
 	struct rt_thread *t = NULL;
@@ -252,7 +258,9 @@ __attribute__((flatten)) void *rt_event_object(
 	if (rt_unlikely(!t))
 		return alloc_slowly(block, size, kind, pc, sp, rbp);
 	t->last_address = 0;
-	uint64_t stack = rt_event_stack(rt_process, t, kind, (struct rt_caller){pc, sp, rbp});
+	uint64_t stack = rt_python_event_stack(rt_process, t);
+	if (rt_unlikely(!stack))
+		stack = unwind_apart(t, pc, sp, rbp);
 	uint64_t *w = &t->words[t->head];
 	w[0] = (HW_R_ALLOC + kind) | (uint64_t)block << 8;
 	w[1] = (uint64_t)size << 32 | stack;

@@ -79,6 +79,7 @@ struct rt_process {
 	uint64_t *ring_data;   /* the words of ring number first_ring, after which the others are */
 	uint32_t first_ring;   /* those before it are not mapped */
 	struct rt_codes codes; /* of Python: see runtime/python/codes.h */
+	struct rt_python_walk python_walk; /* complete when `codes` is open */
 	struct rt_rules rules;
 	struct rt_python_chain shared_chain;
 	struct rt_python_mixer shared_mixer;

@@ -149,6 +149,9 @@ void rt_python_settle(void)
 
 bool rt_python_open(struct rt_process *p)
 {
+	/* Complete before the rows of codes are published. */
+	p->python_walk = (struct rt_python_walk){
+		&p->unwinder.stacks, &p->codes, rt_python.layout, &rt_python.deaths};
 	if (rt_codes_open(&p->codes, p->shm))
 		return true;
 	rt_python.has_frames = false;
@@ -163,10 +166,8 @@ uint32_t rt_python_event_mixed(struct rt_process *p, struct rt_python_chain *cha
 	if (!thread || (rt_unlikely(!__atomic_load_n(&p->codes.rows, __ATOMIC_ACQUIRE)) &&
 			       !rt_python_open(p)))
 		return native;
-	const struct rt_python_mixing mixing = {&p->unwinder,
-		{&p->unwinder.stacks, &p->codes, rt_python.layout,
-			__atomic_load_n(&rt_python.deaths, __ATOMIC_RELAXED)},
-		rt_python.eval, thread};
+	const struct rt_python_mixing mixing = {
+		&p->unwinder, p->python_walk, rt_python.eval, thread};
 	return rt_python_mixed(&mixing, chain, mixer, native);
 }
 

@@ -8,10 +8,19 @@
  * the thread has the interpreter's lock, without any function of the interpreter.
  *
  * A thread keeps its last chain, outermost frame first, with the number of the stack that ends at
- * each frame. A new chain is read whole (a nanosecond a frame), and what equals the last one from
- * the outermost frame on has its numbers. A frame is known by the address of its instruction, up
- * to 3.10 by its code and the instruction in it. Code that is freed may have another's address
- * later: rt_python_frames.deaths counts such frees, and after one nothing that was kept counts.
+ * each frame. From the innermost frame outward it looks for the first one that the last chain had,
+ * too, at that address. From there on all frames are compared in step with what is kept: each is at
+ * its address, leads to the next, and stands where it stood. These reads do not wait for one
+ * another. So nothing is believed of a frame that has not been read now, and frames further in are
+ * new. Where the comparison fails, the chain is read whole, and what equals the last one from the
+ * outermost frame on has its numbers.
+ *
+ * Where a frame stands is the address of its instruction, up to 3.10 its code and the instruction
+ * in it. Code that is freed may have another's address later: *rt_python_walk.deaths counts such
+ * frees, and after one nothing that was kept counts.
+ *
+ * A signal handler may leave a walk for good (siglongjmp): before anything that is kept changes it
+ * stops to count, and counts again when it is complete.
  */
 #ifndef RUNTIME_PYTHON_FRAMES_H
 #define RUNTIME_PYTHON_FRAMES_H
@@ -23,22 +32,23 @@
 /* The outer frames of deeper stacks are cut, and marked so. */
 #define RT_PYTHON_DEPTH_MAX 2048u
 
-/* Where a frame is: the address of its instruction and the frame's own; or its code, and its
+/* Where a frame stands: at the address of an instruction (`more` is 0), or in a code at an
  * instruction. */
 struct rt_python_place {
-	uint64_t at, more;
+	uint64_t at;
+	uint32_t more;
 };
 
 struct rt_python_kept {
-	struct rt_python_place place;
-	uint64_t stack; /* that ends here */
+	uint64_t frame, at; /* the frame's address; a place */
+	uint32_t more;
+	uint32_t stack; /* that ends here */
 };
 
-/* The child of a stack for a frame. */
+/* The child of a stack for a place. */
 struct rt_python_child {
-	struct rt_python_place place; /* `more` is 0 if it does not count */
-	uint32_t parent, child;       /* child 0: empty */
-	uint64_t deaths;
+	uint64_t at, more;      /* the place; `more` also tells the number of deaths */
+	uint32_t parent, child; /* child 0: empty */
 };
 #define RT_PYTHON_CHILDREN 1024u
 
@@ -46,17 +56,20 @@ struct rt_python_child {
 struct rt_python_chain {
 	uint32_t count;
 	uint64_t deaths;
-	struct rt_python_kept kept[RT_PYTHON_DEPTH_MAX];   /* outermost first */
-	struct rt_python_place fresh[RT_PYTHON_DEPTH_MAX]; /* innermost first */
+	/* Instructions from the one address to the other are of one code, and not before the first
+	 * that is traced. */
+	uint64_t traced_from, traced_to;
+	struct rt_python_kept kept[RT_PYTHON_DEPTH_MAX];  /* outermost first */
+	struct rt_python_kept fresh[RT_PYTHON_DEPTH_MAX]; /* innermost first; no stacks */
 	struct rt_python_child children[RT_PYTHON_CHILDREN];
 };
 
-/* What a walk needs. */
+/* What walks need. */
 struct rt_python_walk {
 	const struct rt_stacks *stacks;
 	struct rt_codes *codes;
 	const struct rt_python_layout *layout;
-	uint64_t deaths; /* of code objects so far */
+	const uint64_t *deaths; /* of code objects so far */
 };
 
 /* Returns the stack of the thread whose PyThreadState is at `thread`; 0 if it runs no code. */

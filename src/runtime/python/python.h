@@ -91,9 +91,7 @@ static inline uint32_t rt_python_event_stack(struct rt_process *p, struct rt_thr
 	if (!thread || (rt_unlikely(!__atomic_load_n(&p->codes.rows, __ATOMIC_ACQUIRE)) &&
 			       !rt_python_open(p)))
 		return 0;
-	const struct rt_python_walk walk = {&p->unwinder.stacks, &p->codes, rt_python.layout,
-		__atomic_load_n(&rt_python.deaths, __ATOMIC_RELAXED)};
-	return rt_python_stack(&walk, t->chain, thread);
+	return rt_python_stack(&p->python_walk, t->chain, thread);
 }
 
 /* Returns the native stack of the calling thread's event with the Python frames in it: see mixed.h.

@@ -159,6 +159,31 @@ for version in KNOWN:
     TESTS.add(f"threads, a child, generators and coroutines, Python 3.{version}", of_threads)
 
 
+def by_stack(report):
+    """{stack: [live bytes, blocks]} of what keep() of chains.py allocated on the line of its own."""
+    found = collections.defaultdict(lambda: [0, 0])
+    for site in report["sites"]:
+        stack = tuple((frame["function"], frame.get("line")) for frame in site["stack"])
+        if stack and stack[0][0] == "keep":
+            found[stack][0] += site["live_bytes"]
+            found[stack][1] += site["live_blocks"]
+    return found
+
+
+for version in KNOWN:
+    def of_chains(folder, minor=version):
+        lines, file = recorded(folder, python(minor), "chains.py")
+        truth = {tuple(tuple(frame) for frame in stack): figures for stack, *figures in json.loads(lines[-1])}
+        line = next(iter(truth))[0][1]
+        report = hw.report(file, "--at", MARK)
+        need_sound(report)
+        found = {stack: figures for stack, figures in by_stack(report).items() if stack[0][1] == line}
+        wrong = [(stack, found.get(stack), truth.get(stack)) for stack in {**found, **truth}
+                 if found.get(stack) != truth.get(stack)]
+        hw.need(len(truth) > 300 and not wrong, f"{len(wrong)} of {len(truth)} stacks are not as the program says: {wrong[:3]}")
+    TESTS.add(f"stacks that resemble each other are told apart, Python 3.{version}", of_chains)
+
+
 @TESTS.test
 def without_objects(folder):
     """--no-pyobjects records what malloc sees."""
