@@ -9,23 +9,23 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Failures of memory aside there are none: the reader has checked all numbers. */
-static void heap_ask(struct js_heap *heap)
+static void heap_ask(struct managed_heap *heap)
 {
-	struct js_changes changes;
-	if (js_heap_retain(heap) || js_heap_compare(heap, heap, &changes))
+	struct managed_changes changes;
+	if (managed_heap_retain(heap) || managed_heap_compare(heap, heap, &changes))
 		abort();
 	if (changes.rows.len && !changes.renamed_objects &&
 		changes.common_objects == heap->objects.len)
 		abort();
-	js_changes_deinit(&changes);
+	managed_changes_deinit(&changes);
 	for (size_t i = 0; i < heap->objects.len; i++)
 		if (heap->retained[i] < heap->objects.data[i].bytes)
 			abort();
 	for (size_t i = 0; i < heap->classes.len && i < 4; i++) {
-		struct js_ways ways;
-		if (js_heap_ways(heap, &heap->classes.data[i], &ways))
+		struct managed_ways ways;
+		if (managed_heap_ways(heap, &heap->classes.data[i], &ways))
 			abort();
-		js_ways_deinit(&ways);
+		managed_ways_deinit(&ways);
 	}
 }
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input;
 	struct model *model = NULL;
-	struct js_heap *heap = NULL;
+	struct managed_heap *heap = NULL;
 	input_of_buffer(&input, "input", data, size);
 	heapsnapshot_recognise(data, size);
 	struct error *error = heapsnapshot_read(&input, &heap);
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (heap)
 		heap_ask(heap);
-	js_heap_destroy(heap);
+	managed_heap_destroy(heap);
 	error_destroy(error);
 	error = heapsnapshot_open(&input, 0, NULL, &model);
 	if (model)

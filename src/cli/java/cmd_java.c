@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/util.h"
+#include "cli/java/java_dump.h"
 #include "cli/java/java_session.h"
 #include "cli/java/java_target.h"
 #include "cli/options/options.h"
@@ -29,6 +30,8 @@ enum {
 	OPT_CSV,
 	OPT_SORT,
 	OPT_WHERE,
+	OPT_WHY,
+	OPT_BASE,
 	OPT_LIMIT,
 	OPT_ALLOC,
 	OPT_MINWIDTH,
@@ -76,9 +79,14 @@ static const struct option_spec option_specs[] = {
 	{OPT_SORT, "sort", "COLUMN", "with --heap: bytes (default), instances, mean_bytes, class"},
 	{OPT_WHERE, "where", "TEST",
 		"with --heap: only classes that fit: bytes>=1m, class~String; may be repeated"},
-	{OPT_LIMIT, "limit", "N", "with --heap: show at most N classes (default: 30)"},
-	{OPT_JSON, "json", NULL, "with --heap: write JSON, schema heapwise.java-heap/1"},
-	{OPT_CSV, "csv", NULL, "with --heap: write the table of classes as CSV"}, {0}};
+	{OPT_WHY, "why", "CLASS",
+		"with --heap, or of FILE: show what holds objects of this class, from a heap dump"},
+	{OPT_BASE, "base", "OLDER", "of FILE: show how classes differ from this heap dump"},
+	{OPT_LIMIT, "limit", "N",
+		"with --heap, or of FILE: show at most N classes (default: 30; of --why 10 ways)"},
+	{OPT_JSON, "json", NULL,
+		"with --heap, or of FILE: write JSON, schema heapwise.java-heap/1 and others"},
+	{OPT_CSV, "csv", NULL, "with --heap, or of FILE: write the table as CSV"}, {0}};
 
 static const struct option_heading option_headings[] = {{'d', "Recording what is allocated"},
 	{'f', "How it is shown"}, {OPT_HEAP, "Classes of the heap, without a recording"}, {0}};
@@ -86,6 +94,7 @@ static const struct option_heading option_headings[] = {{'d', "Recording what is
 struct java_words {
 	struct java_request request;
 	struct java_options heap_options;
+	struct java_dump dump;
 	bool is_heap, has_native;
 	bool is_shown;    /* an option of how a profile is shown was given */
 	bool is_of_heap;  /* one of --heap alone */
@@ -200,6 +209,12 @@ static bool heap_option(const struct options *options, int id, struct java_words
 		return true;
 	case OPT_WHERE:
 		return table_words_push(&words->heap_options.asked.where, options->argument);
+	case OPT_WHY:
+		words->dump.why = options->argument;
+		return true;
+	case OPT_BASE:
+		words->dump.base = options->argument;
+		return true;
 	case OPT_LIMIT:
 		if (!options_number(options, options->argument, "limit", &limit))
 			return false;
@@ -376,7 +391,8 @@ static int words_check(const struct command *command, const struct java_words *w
 					      "--live and those of its own");
 	if (!words->is_heap && words->is_of_heap)
 		return options_wrong(command,
-			"--native, --json, --csv, --sort, --where and --limit belong to --heap");
+			"--native, --why, --json, --csv, --sort, --where and --limit belong to "
+			"--heap");
 	if (words->is_of_start && !starts)
 		return options_wrong(command,
 			"--interval, --jstackdepth and --threads are said when a recording "
@@ -395,6 +411,27 @@ static int words_check(const struct command *command, const struct java_words *w
 	return -1;
 }
 
+/* Returns -1, or the exit status of a wrong use. */
+static int dump_check(const struct command *command, const struct java_words *words, bool is_file)
+{
+	const struct java_dump *dump = &words->dump;
+	const struct java_options *heap = &words->heap_options;
+	bool is_of_classes = heap->asked.sort || heap->asked.where.len || words->has_native;
+	if (dump->why && dump->base)
+		return options_wrong(command, "--why and --base exclude each other");
+	if (is_file && (words->is_shown || words->is_of_start || words->request.duration_ns ||
+			       words->request.live || words->is_heap || is_of_classes))
+		return options_wrong(command, "a heap dump takes no other options than --why, "
+					      "--base, --limit, --json and --csv");
+	if (dump->base && !is_file)
+		return options_wrong(command, "--base compares heap dumps: give a FILE.hprof");
+	if (dump->why && is_of_classes)
+		return options_wrong(command, "--why takes neither --sort, --where nor --native");
+	if ((is_file || dump->why) && heap->json && heap->csv)
+		return options_wrong(command, "--json and --csv exclude each other");
+	return -1;
+}
+
 static int target_run(const char *word, struct java_words *words)
 {
 	struct java_vm vm = {.tmp = -1};
@@ -402,9 +439,10 @@ static int target_run(const char *word, struct java_words *words)
 	struct error *error = java_target_find(word, &pid);
 	if (!error)
 		error = java_vm_open(pid, &vm);
-	int code = error            ? message_error(error)
-		   : words->is_heap ? heap_show(&vm, words)
-				    : java_session_run(&vm, &words->request);
+	int code = error             ? message_error(error)
+		   : words->dump.why ? java_dump_show_live(&vm, &words->dump)
+		   : words->is_heap  ? heap_show(&vm, words)
+				     : java_session_run(&vm, &words->request);
 	java_vm_close(&vm);
 	return code;
 }
@@ -416,9 +454,19 @@ static int words_run(
 		operands++;
 		count--;
 	}
-	int code = words_check(command, words);
+	bool is_file = count == 1 && words->request.action == JAVA_COLLECT &&
+		       java_dump_is_file(operands[0]);
+	int code = dump_check(command, words, is_file);
+	if (code < 0 && !is_file)
+		code = words_check(command, words);
 	if (code >= 0)
 		return code;
+	words->dump.limit = (size_t)words->heap_options.limit;
+	words->dump.json = words->heap_options.json;
+	words->dump.csv = words->heap_options.csv;
+	words->dump.file = is_file ? operands[0] : NULL;
+	if (is_file)
+		return java_dump_show(&words->dump);
 	if (words->request.action == JAVA_LIST && !count)
 		return list_show();
 	if (words->request.action == JAVA_LIST)
@@ -452,7 +500,7 @@ static int cmd_java(const struct command *command, int argc, char **argv)
 
 const struct command command_java = {
 	.name = "java",
-	.synopsis = "[start|resume|stop|dump|status|list] PID|NAME [OPTION…]",
+	.synopsis = "[start|resume|stop|dump|status|list] PID|NAME|FILE.hprof [OPTION…]",
 	.what = "Shows which objects a running JVM allocates, and which stay.",
 	.about = "NAME is the main class or the file of -jar; 'jps' stands for the only JVM that "
 		 "runs. Without an action\n"
@@ -460,13 +508,18 @@ const struct command command_java = {
 		 "samples allocations (Java 11\n"
 		 "or later, HotSpot): figures are estimates, with their ranges in reports. "
 		 "Every view reads the profile:\n"
-		 "'heapwise tree NAME.PID.pb', 'heapwise diff OLD.pb NEW.pb'.\n",
+		 "'heapwise tree NAME.PID.pb', 'heapwise diff OLD.pb NEW.pb'.\n"
+		 "FILE.hprof is a heap dump (jmap -dump, jcmd GC.heap_dump, "
+		 "HeapDumpOnOutOfMemoryError, also with gzip):\n"
+		 "classes are shown by what they retain: what would be freed with their objects.\n",
 	.examples =
 		"  heapwise java 4711 -d 30 --live --gc           where live objects are from\n"
 		"  heapwise java Shop -d 30 -f alloc.svg          flame graph of what is "
 		"allocated\n"
 		"  heapwise java start 4711; …; heapwise java stop 4711 -o flat=20\n"
-		"  heapwise java 4711 --heap --live               classes, as 'jmap -histo:live'\n",
+		"  heapwise java 4711 --heap --live               classes, as 'jmap -histo:live'\n"
+		"  heapwise java 4711 --heap --why Order          what holds objects of a class\n"
+		"  heapwise java app.hprof --base before.hprof    how classes differ\n",
 	.options = option_specs,
 	.headings = option_headings,
 	.no_files = true,

@@ -12,8 +12,8 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 #include "query/moments.h"
-#include "sources/js_heap_file.h"
-#include "views/js_heap_view.h"
+#include "sources/managed_heap_file.h"
+#include "views/managed_heap_view.h"
 
 enum { OPT_FOR = 256, OPT_INTERVAL, OPT_SNAPSHOT, OPT_WHY, OPT_BASE, OPT_LIMIT, OPT_JSON, OPT_CSV };
 
@@ -101,11 +101,11 @@ static bool cmd_node_take(const struct options *options, int id, void *ctx)
 }
 
 /* The constructor that is nearest to what was asked for, in an error. */
-static struct error *no_class(const struct request *request, const struct js_heap *heap)
+static struct error *no_class(const struct request *request, const struct managed_heap *heap)
 {
-	const struct js_class *best = NULL;
+	const struct managed_class *best = NULL;
 	for (size_t i = 0; i < heap->classes.len; i++) {
-		const struct js_class *class = &heap->classes.data[i];
+		const struct managed_class *class = &heap->classes.data[i];
 		if (strcasestr(class->name, request->why) && (!best || class->bytes > best->bytes))
 			best = class;
 	}
@@ -115,40 +115,40 @@ static struct error *no_class(const struct request *request, const struct js_hea
 }
 
 static struct error *answer_why(
-	const struct request *request, const struct js_page *page, struct answer *answer)
+	const struct request *request, const struct managed_page *page, struct answer *answer)
 {
-	const struct js_class *class = js_heap_class(page->heap, request->why);
-	struct js_ways ways;
+	const struct managed_class *class = managed_heap_class(page->heap, request->why);
+	struct managed_ways ways;
 	if (!class)
 		return no_class(request, page->heap);
-	struct error *error = js_heap_ways(page->heap, class, &ways);
+	struct error *error = managed_heap_ways(page->heap, class, &ways);
 	if (error)
 		return error;
-	error = js_heap_why_answer(page, class, &ways, answer);
-	js_ways_deinit(&ways);
+	error = managed_heap_why_answer(page, class, &ways, answer);
+	managed_ways_deinit(&ways);
 	return error;
 }
 
-static struct error *answer_changes(const struct js_page *page, struct answer *answer)
+static struct error *answer_changes(const struct managed_page *page, struct answer *answer)
 {
-	struct js_heap *older = NULL;
-	struct js_changes changes;
-	struct error *error = js_heap_file_read(page->base_path, &older);
+	struct managed_heap *older = NULL;
+	struct managed_changes changes;
+	struct error *error = managed_heap_file_read(page->base_path, &older);
 	if (!error)
-		error = js_heap_compare(older, page->heap, &changes);
+		error = managed_heap_compare(older, page->heap, &changes);
 	if (!error) {
-		error = js_heap_changes_answer(page, &changes, answer);
-		js_changes_deinit(&changes);
+		error = managed_heap_changes_answer(page, &changes, answer);
+		managed_changes_deinit(&changes);
 	}
-	js_heap_destroy(older);
+	managed_heap_destroy(older);
 	return error;
 }
 
 static struct error *answer_make(const struct request *request, struct answer *answer)
 {
-	struct js_heap *heap = NULL;
-	struct error *error = js_heap_file_read(request->file, &heap);
-	const struct js_page page = {.heap = heap,
+	struct managed_heap *heap = NULL;
+	struct error *error = managed_heap_file_read(request->file, &heap);
+	const struct managed_page page = {.heap = heap,
 		.path = request->file,
 		.base_path = request->base,
 		.limit = (size_t)request->limit};
@@ -157,10 +157,10 @@ static struct error *answer_make(const struct request *request, struct answer *a
 	else if (!error && request->base)
 		error = answer_changes(&page, answer);
 	else if (!error)
-		error = js_heap_retain(heap);
+		error = managed_heap_retain(heap);
 	if (!error && !request->why && !request->base)
-		error = js_heap_classes_answer(&page, answer);
-	js_heap_destroy(heap);
+		error = managed_heap_classes_answer(&page, answer);
+	managed_heap_destroy(heap);
 	return error;
 }
 

@@ -387,7 +387,7 @@ struct error *java_exchange_open(const struct java_vm *vm, struct java_exchange 
 
 void java_exchange_close(const struct java_vm *vm, struct java_exchange *exchange)
 {
-	static const char *const names[] = {"reply", "profile"};
+	static const char *const names[] = {"reply", "profile", "heap.hprof"};
 	_as_user_of_(vm);
 	for (size_t i = 0; exchange->fd >= 0 && i < ARRAY_SIZE(names); i++)
 		unlinkat(exchange->fd, names[i], 0);

@@ -96,6 +96,9 @@ static const struct mistaken {
 	{"--- heapz ", 10,
 		"is a heap profile of Java; convert it with 'go tool pprof -proto -output OUT "
 		"FILE'"},
+	{"JAVA PROFILE 1.0.", 17,
+		"is a heap dump of a JVM; 'heapwise java FILE' shows its classes and what holds "
+		"them"},
 	{"\"hitCount\"", 0,
 		"is a CPU profile of V8, which contains no heap data; use node --heap-prof, which "
 		"writes a .heapprofile"},

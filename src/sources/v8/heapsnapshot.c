@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sources/js_heap_file.h"
+#include "sources/managed_heap_file.h"
 #include "sources/v8/json_tokens.h"
 
 #define FIELDS_MAX 32u
@@ -36,7 +36,7 @@
 #define NO_FIELD FIELDS_MAX
 
 struct names {
-	char data[JS_TYPES_MAX][NAME_BYTES_MAX];
+	char data[MANAGED_TYPES_MAX][NAME_BYTES_MAX];
 	size_t count;
 };
 
@@ -59,7 +59,7 @@ DEFINE_VEC(trace_ids, struct trace_id)
 
 struct parsing {
 	struct json_tokens tokens;
-	struct js_heap *heap;
+	struct managed_heap *heap;
 	struct field node_fields[NODE_FIELDS], edge_fields[EDGE_FIELDS], info_fields[INFO_FIELDS];
 	unsigned node_width, edge_width, info_width;
 	struct names node_types, edge_types;
@@ -72,7 +72,7 @@ struct parsing {
 static void parsing_deinit(struct parsing *p)
 {
 	json_tokens_close(&p->tokens);
-	js_heap_destroy(p->heap);
+	managed_heap_destroy(p->heap);
 	trace_ids_deinit(&p->trace_ids);
 	buf_deinit(&p->text);
 }
@@ -102,9 +102,9 @@ static struct error *names_take(struct parsing *p, struct names *ret)
 		error = json_tokens_next(tokens, &token);
 		if (error || token == TOKEN_ARRAY_END)
 			break;
-		if (ret->count == JS_TYPES_MAX)
+		if (ret->count == MANAGED_TYPES_MAX)
 			return json_tokens_error(
-				tokens, "has more than %u fields or types", JS_TYPES_MAX);
+				tokens, "has more than %u fields or types", MANAGED_TYPES_MAX);
 		char *name = ret->data[ret->count++];
 		name[0] = '\0';
 		if (token == TOKEN_STRING)
@@ -194,21 +194,22 @@ static struct error *snapshot_member(struct parsing *p)
 
 static struct error *types_set(struct parsing *p)
 {
-	static const char *const known[] = {[JS_HIDDEN] = "hidden",
-		[JS_ARRAY] = "array",
-		[JS_STRING] = "string",
-		[JS_OBJECT] = "object",
-		[JS_CODE] = "code",
-		[JS_CLOSURE] = "closure",
-		[JS_REGEXP] = "regexp",
-		[JS_NATIVE] = "native",
-		[JS_SYNTHETIC] = "synthetic"};
-	struct js_heap *heap = p->heap;
+	static const char *const known[] = {[MANAGED_HIDDEN] = "hidden",
+		[MANAGED_ARRAY] = "array",
+		[MANAGED_STRING] = "string",
+		[MANAGED_OBJECT] = "object",
+		[MANAGED_CODE] = "code",
+		[MANAGED_CLOSURE] = "closure",
+		[MANAGED_REGEXP] = "regexp",
+		[MANAGED_NATIVE] = "native",
+		[MANAGED_SYNTHETIC] = "synthetic",
+		[MANAGED_CLASS] = NULL};
+	struct managed_heap *heap = p->heap;
 	heap->type_count = p->node_types.count;
 	for (size_t i = 0; i < heap->type_count; i++) {
-		heap->types[i] = JS_OTHER;
-		for (unsigned k = 0; k < JS_OTHER; k++)
-			if (strcmp(known[k], p->node_types.data[i]) == 0)
+		heap->types[i] = MANAGED_OTHER;
+		for (unsigned k = 0; k < MANAGED_OTHER; k++)
+			if (known[k] && strcmp(known[k], p->node_types.data[i]) == 0)
 				heap->types[i] = k;
 		struct error *error =
 			strings_keep(&heap->names, p->node_types.data[i], &heap->type_names[i]);
@@ -226,7 +227,7 @@ static struct error *meta_take(struct parsing *p)
 	if (!p->node_width || !p->edge_width || !p->node_types.count || !p->edge_types.count)
 		return json_tokens_error(
 			&p->tokens, "its \"meta\" does not describe nodes and edges");
-	p->has_meta = true;
+	p->has_meta = p->heap->has_ids = true;
 	return types_set(p);
 }
 
@@ -262,7 +263,7 @@ static bool field_get(const uint64_t *row, const struct field *field, uint64_t e
 
 static struct error *object_add(struct parsing *p, const uint64_t *row)
 {
-	struct js_heap *heap = p->heap;
+	struct managed_heap *heap = p->heap;
 	const struct field *fields = p->node_fields;
 	uint64_t type, name, id, bytes, edges, trace;
 	bool good = field_get(row, &fields[NODE_TYPE], heap->type_count, &type) &&
@@ -276,33 +277,34 @@ static struct error *object_add(struct parsing *p, const uint64_t *row)
 			"node %zu has a type, name, size or number of edges that can't be, or "
 			"there are more than %u nodes or %u edges",
 			heap->objects.len, OBJECTS_MAX, EDGES_MAX);
-	struct js_object object = {.bytes = bytes & ((UINT64_C(1) << 48) - 1),
+	struct managed_object object = {.bytes = bytes & ((UINT64_C(1) << 48) - 1),
 		.type = type & 0xff,
 		.name = (uint32_t)name,
 		.id = (uint32_t)id,
 		.first_edge = (uint32_t)p->edge_sum,
 		.trace = (uint32_t)trace};
 	p->edge_sum += edges;
-	return js_objects_push(&heap->objects, object) ? NULL : error_no_memory();
+	return managed_objects_push(&heap->objects, object) ? NULL : error_no_memory();
 }
 
-static enum js_reference reference_kind(const char *type)
+static enum managed_reference reference_kind(const char *type)
 {
 	static const struct {
 		const char *name;
-		enum js_reference kind;
-	} known[] = {{"element", JS_ELEMENT}, {"hidden", JS_ELEMENT}, {"internal", JS_INTERNAL},
-		{"shortcut", JS_SHORTCUT}, {"weak", JS_WEAK}};
+		enum managed_reference kind;
+	} known[] = {{"element", MANAGED_ELEMENT}, {"hidden", MANAGED_ELEMENT},
+		{"internal", MANAGED_INTERNAL}, {"shortcut", MANAGED_SHORTCUT},
+		{"weak", MANAGED_WEAK}};
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (strcmp(known[i].name, type) == 0)
 			return known[i].kind;
-	return JS_PROPERTY;
+	return MANAGED_PROPERTY;
 }
 
 static struct error *edge_add(
-	struct parsing *p, const uint64_t *row, const enum js_reference *kinds)
+	struct parsing *p, const uint64_t *row, const enum managed_reference *kinds)
 {
-	struct js_heap *heap = p->heap;
+	struct managed_heap *heap = p->heap;
 	const struct field *fields = p->edge_fields;
 	uint64_t type, name, to;
 	bool good = field_get(row, &fields[EDGE_TYPE], p->edge_types.count, &type) &&
@@ -315,9 +317,9 @@ static struct error *edge_add(
 	if (p->has_nodes && to >= heap->objects.len)
 		return json_tokens_error(
 			&p->tokens, "edge %zu leads to a node that is not there", heap->edges.len);
-	struct js_edge edge = {
+	struct managed_edge edge = {
 		.to = (uint32_t)to, .name = (uint32_t)name, .kind = (uint8_t)kinds[type]};
-	return js_edges_push(&heap->edges, edge) ? NULL : error_no_memory();
+	return managed_edges_push(&heap->edges, edge) ? NULL : error_no_memory();
 }
 
 static struct error *nodes_take(struct parsing *p)
@@ -336,7 +338,7 @@ static struct error *nodes_take(struct parsing *p)
 
 static struct error *edges_take(struct parsing *p)
 {
-	enum js_reference kinds[JS_TYPES_MAX];
+	enum managed_reference kinds[MANAGED_TYPES_MAX];
 	uint64_t row[FIELDS_MAX];
 	bool at_end = false;
 	if (!p->has_nodes)
@@ -369,7 +371,7 @@ static struct error *infos_take(struct parsing *p)
 			return json_tokens_error(&p->tokens, "a function has no name");
 		/* V8 has -1 where it knows none, and counts from 0. */
 		bool known = field_get(row, &fields[INFO_LINE], UINT32_MAX - 1, &line);
-		struct js_function function = {.name = (uint32_t)name,
+		struct managed_function function = {.name = (uint32_t)name,
 			.file = (uint32_t)file,
 			.line = known ? (uint32_t)line + 1 : 0};
 		known = field_get(row, &fields[INFO_COLUMN], UINT32_MAX - 1, &column);
@@ -377,7 +379,7 @@ static struct error *infos_take(struct parsing *p)
 		if (p->heap->functions.len == TRACES_MAX)
 			return json_tokens_error(
 				&p->tokens, "has more than %u functions", TRACES_MAX);
-		if (!js_functions_push(&p->heap->functions, function))
+		if (!managed_functions_push(&p->heap->functions, function))
 			return error_no_memory();
 	}
 	return error;
@@ -402,8 +404,8 @@ static struct error *trace_begin(struct parsing *p, uint64_t id, uint32_t parent
 			"has more than %u calls in trace_tree, or one of "
 			"a function that can't be",
 			TRACES_MAX);
-	struct js_trace trace = {.parent = parent, .function = (uint32_t)function};
-	if (!js_traces_push(&p->heap->traces, trace))
+	struct managed_trace trace = {.parent = parent, .function = (uint32_t)function};
+	if (!managed_traces_push(&p->heap->traces, trace))
 		return error_no_memory();
 	struct trace_id row = {.id = id, .trace = (uint32_t)p->heap->traces.len};
 	return trace_ids_push(&p->trace_ids, row) ? NULL : error_no_memory();
@@ -447,7 +449,7 @@ static struct error *strings_take(struct parsing *p)
 		if (token != TOKEN_STRING || p->heap->strings.len == STRINGS_MAX)
 			return json_tokens_error(tokens,
 				"strings are not strings, or there are more than %u", STRINGS_MAX);
-		if (!js_strings_push(&p->heap->strings, p->text.len) ||
+		if (!managed_strings_push(&p->heap->strings, p->text.len) ||
 			!buf_bytes(&p->text, tokens->text.data, tokens->text_len) ||
 			!buf_u8(&p->text, 0))
 			return error_no_memory();
@@ -499,7 +501,7 @@ static void traces_resolve(struct parsing *p)
 	if (ids->len)
 		qsort(ids->data, ids->len, sizeof(*ids->data), by_id);
 	for (size_t i = 0; i < p->heap->objects.len; i++) {
-		struct js_object *object = &p->heap->objects.data[i];
+		struct managed_object *object = &p->heap->objects.data[i];
 		struct trace_id key = {.id = object->trace};
 		const struct trace_id *found =
 			object->trace && ids->len
@@ -512,16 +514,17 @@ static void traces_resolve(struct parsing *p)
 /* Numbers that refer to what came later in the file. */
 static struct error *references_check(struct parsing *p)
 {
-	struct js_heap *heap = p->heap;
+	struct managed_heap *heap = p->heap;
 	bool good = true;
 	for (size_t i = 0; i < heap->objects.len && good; i++)
 		good = heap->objects.data[i].name < heap->strings.len;
 	for (size_t i = 0; i < heap->edges.len && good; i++) {
-		struct js_edge *edge = &heap->edges.data[i];
-		good = edge->kind == JS_ELEMENT || edge->kind == JS_WEAK ||
+		struct managed_edge *edge = &heap->edges.data[i];
+		good = edge->kind == MANAGED_ELEMENT || edge->kind == MANAGED_WEAK ||
 		       edge->name < heap->strings.len;
-		const char *name =
-			good && edge->kind == JS_INTERNAL ? js_heap_string(heap, edge->name) : "x";
+		const char *name = good && edge->kind == MANAGED_INTERNAL
+					   ? managed_heap_string(heap, edge->name)
+					   : "x";
 		edge->is_number = *name && !name[strspn(name, "0123456789")];
 	}
 	for (size_t i = 0; i < heap->functions.len && good; i++)
@@ -537,7 +540,7 @@ static struct error *references_check(struct parsing *p)
 
 static struct error *heap_check(struct parsing *p)
 {
-	struct js_heap *heap = p->heap;
+	struct managed_heap *heap = p->heap;
 	if (!p->has_nodes || !p->has_edges || !p->has_strings || !heap->objects.len)
 		return json_tokens_error(&p->tokens, "has no nodes, edges or strings");
 	if (p->edge_sum != heap->edges.len)
@@ -548,7 +551,7 @@ static struct error *heap_check(struct parsing *p)
 	if (error)
 		return error;
 	traces_resolve(p);
-	return js_heap_classify(heap);
+	return managed_heap_classify(heap);
 }
 
 static struct error *heap_parse(struct parsing *p)
@@ -565,7 +568,7 @@ static struct error *heap_parse(struct parsing *p)
 	return heap_check(p);
 }
 
-struct error *heapsnapshot_read(const struct input *input, struct js_heap **ret)
+struct error *heapsnapshot_read(const struct input *input, struct managed_heap **ret)
 {
 	_cleanup_(parsing_deinit) struct parsing p = {
 		.node_fields = {{"type", 0, false}, {"name", 0, false}, {"id", 0, false},
@@ -577,7 +580,7 @@ struct error *heapsnapshot_read(const struct input *input, struct js_heap **ret)
 			{"column", 0, true}}};
 	struct error *error = json_tokens_open(&p.tokens, input, stream_whole_limit(input));
 	if (!error)
-		error = js_heap_create(&p.heap);
+		error = managed_heap_create(&p.heap);
 	if (!error)
 		error = heap_parse(&p);
 	if (error)
@@ -586,7 +589,7 @@ struct error *heapsnapshot_read(const struct input *input, struct js_heap **ret)
 	return NULL;
 }
 
-struct error *js_heap_file_read(const char *path, struct js_heap **ret)
+struct error *managed_heap_file_read(const char *path, struct managed_heap **ret)
 {
 	_cleanup_(input_close) struct input input = {.fd = -1};
 	struct error *error = input_open_file(&input, path);

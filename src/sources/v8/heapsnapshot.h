@@ -7,7 +7,7 @@
 #define SOURCES_HEAPSNAPSHOT_H
 
 #include "base/error.h"
-#include "heap/js_heap.h"
+#include "heap/managed_heap.h"
 #include "model/model.h"
 #include "sources/recording/input.h"
 #include "sources/source.h"
@@ -17,7 +17,7 @@ bool heapsnapshot_recognise(const uint8_t *head, size_t len);
 struct error *heapsnapshot_open(const struct input *input, unsigned flags,
 	const struct source_query *query, struct model **ret);
 
-/* Reads the objects, with their classes. The caller calls js_heap_destroy(). */
-struct error *heapsnapshot_read(const struct input *input, struct js_heap **ret) must_check_;
+/* Reads the objects, with their classes. The caller calls managed_heap_destroy(). */
+struct error *heapsnapshot_read(const struct input *input, struct managed_heap **ret) must_check_;
 
 #endif

@@ -12,7 +12,7 @@
 #include "sources/v8/heapsnapshot.h"
 
 struct making {
-	const struct js_heap *heap;
+	const struct managed_heap *heap;
 	struct foreign foreign;
 	uint32_t *traces; /* stack of each call */
 };
@@ -43,21 +43,21 @@ static struct error *frame_push(struct making *making, const char *name, const c
 /* Callers come before those they call. The outermost one is V8's "(root)". */
 static struct error *calls_make(struct making *making)
 {
-	const struct js_heap *heap = making->heap;
+	const struct managed_heap *heap = making->heap;
 	struct error *error = NULL;
 	making->traces = calloc(heap->traces.len + 1, sizeof(*making->traces));
 	if (!making->traces)
 		return error_no_memory();
 	for (size_t i = 0; i < heap->traces.len && !error; i++) {
-		const struct js_trace *trace = &heap->traces.data[i];
-		const struct js_function *function = &heap->functions.data[trace->function];
-		const char *name = js_heap_string(heap, function->name);
+		const struct managed_trace *trace = &heap->traces.data[i];
+		const struct managed_function *function = &heap->functions.data[trace->function];
+		const char *name = managed_heap_string(heap, function->name);
 		struct stack_id stack = {0};
 		if (!trace->parent)
 			continue;
 		stack.value = making->traces[trace->parent - 1];
 		error = frame_push(making, *name ? name : "(anonymous)",
-			js_heap_string(heap, function->file), function->line, &stack);
+			managed_heap_string(heap, function->file), function->line, &stack);
 		making->traces[i] = stack.value;
 	}
 	return error;
@@ -65,13 +65,13 @@ static struct error *calls_make(struct making *making)
 
 static struct error *objects_add(struct making *making)
 {
-	const struct js_heap *heap = making->heap;
+	const struct managed_heap *heap = making->heap;
 	struct error *error = NULL;
 	/* Objects of a class come in runs: their site is looked up once. */
 	struct site_id site = {0};
 	uint64_t last = UINT64_MAX;
 	for (size_t i = 0; i < heap->objects.len && !error; i++) {
-		const struct js_object *object = &heap->objects.data[i];
+		const struct managed_object *object = &heap->objects.data[i];
 		uint64_t key = (uint64_t)heap->class_of[i] << 32 | object->trace;
 		struct stack_id stack = {object->trace ? making->traces[object->trace - 1] : 0};
 		if (!object->bytes)
@@ -113,7 +113,7 @@ struct error *heapsnapshot_open(const struct input *input, unsigned flags,
 	struct error *error = foreign_refuse(input, query, 0, "a heap snapshot of V8");
 	if (error)
 		return error;
-	struct js_heap *heap;
+	struct managed_heap *heap;
 	error = heapsnapshot_read(input, &heap);
 	if (error)
 		return error;
@@ -125,7 +125,7 @@ struct error *heapsnapshot_open(const struct input *input, unsigned flags,
 		error = objects_add(&making);
 	if (!error)
 		facts_set(&making);
-	js_heap_destroy(heap);
+	managed_heap_destroy(heap);
 	if (!error)
 		error = foreign_total(&making.foreign);
 	if (error)

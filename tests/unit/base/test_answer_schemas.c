@@ -7,15 +7,16 @@
 #include "views/diff_view.h"
 #include "views/heap_answers.h"
 #include "views/java_view.h"
-#include "views/js_heap_view.h"
 #include "views/leaks_view.h"
+#include "views/managed_heap_view.h"
 #include "views/maps_view.h"
 #include "views/report_documents.h"
 #include "views/trend_view.h"
 
 static const struct answer_type *const other_types[] = {&budget_answer_type, &diff_answer_type,
-	&trend_answer_type, &maps_answer_type, &java_heap_answer_type, &js_heap_classes_type,
-	&js_heap_why_type, &js_heap_changes_type, NULL};
+	&trend_answer_type, &maps_answer_type, &java_heap_answer_type, &managed_heap_classes_type,
+	&managed_heap_why_type, &managed_heap_changes_type, &java_classes_type, &java_why_type,
+	&java_changes_type, NULL};
 
 static void check_page(const struct answer_type *type)
 {

@@ -8,7 +8,7 @@
  *	     ──table▶ table @7, 24  ┄value┄▶ Blob @9
  */
 #include "base/text.h"
-#include "heap/js_heap.h"
+#include "heap/managed_heap.h"
 #include "sources/v8/heapsnapshot.h"
 #include "unit/foreign_files.h"
 
@@ -47,10 +47,10 @@ static const char snapshot[] =
 	"key (Object @5) -> value (Blob @9) pair in WeakMap (table @7)\",\"Object\","
 	"\"Blob\",\"f\",\"a.js\",\"next\",\"text of it\",\"(anonymous)\"]}\n";
 
-static struct js_heap *heap_of(const char *text)
+static struct managed_heap *heap_of(const char *text)
 {
 	struct input input;
-	struct js_heap *heap = NULL;
+	struct managed_heap *heap = NULL;
 	input_of_buffer(&input, "file", text, strlen(text));
 	CHECK_OK(heapsnapshot_read(&input, &heap));
 	return heap;
@@ -74,10 +74,10 @@ static void check_wrong(const char *from, const char *to, const char *part)
 	free(text);
 }
 
-static void check_class(const struct js_heap *heap, const char *name, uint64_t objects,
+static void check_class(const struct managed_heap *heap, const char *name, uint64_t objects,
 	uint64_t bytes, uint64_t retained)
 {
-	const struct js_class *class = js_heap_class(heap, name);
+	const struct managed_class *class = managed_heap_class(heap, name);
 	if (!class)
 		tap_fail("no class %s", name);
 	CHECK_U64(class->objects, objects);
@@ -87,8 +87,8 @@ static void check_class(const struct js_heap *heap, const char *name, uint64_t o
 
 CASE(classes, "constructors have their objects, bytes, and what they retain, each byte once")
 {
-	struct js_heap *heap = heap_of(snapshot);
-	CHECK_OK(js_heap_retain(heap));
+	struct managed_heap *heap = heap_of(snapshot);
+	CHECK_OK(managed_heap_retain(heap));
 	check_class(heap, "Thing", 2, 200, 232);
 	check_class(heap, "(string)", 1, 32, 32);
 	check_class(heap, "Object", 1, 40, 1040);
@@ -96,38 +96,38 @@ CASE(classes, "constructors have their objects, bytes, and what they retain, eac
 	check_class(heap, "(array)", 1, 24, 24);
 	check_class(heap, "(concatenated string)", 1, 16, 16);
 	check_class(heap, "(synthetic)", 0, 0, 1296);
-	js_heap_destroy(heap);
+	managed_heap_destroy(heap);
 }
 
 CASE(weak, "what is only referenced weakly is held by nothing; of a WeakMap keys hold values")
 {
-	struct js_heap *heap = heap_of(snapshot);
-	CHECK_OK(js_heap_retain(heap));
+	struct managed_heap *heap = heap_of(snapshot);
+	CHECK_OK(managed_heap_retain(heap));
 	CHECK_U64(heap->unheld_objects, 1);
 	CHECK_U64(heap->unheld_bytes, 16);
 	CHECK_U64(heap->dominators[6], 2);
 	CHECK_U64(heap->retained[2], 1040);
 	CHECK_U64(heap->retained[3], 24);
 	CHECK_U64(heap->dominators[5], 1);
-	js_heap_destroy(heap);
+	managed_heap_destroy(heap);
 }
 
 CASE(ways, "objects are held by the shortest way, and a list is one group")
 {
-	struct js_heap *heap = heap_of(snapshot);
-	struct js_ways ways;
-	CHECK_OK(js_heap_ways(heap, js_heap_class(heap, "Thing"), &ways));
+	struct managed_heap *heap = heap_of(snapshot);
+	struct managed_ways ways;
+	CHECK_OK(managed_heap_ways(heap, managed_heap_class(heap, "Thing"), &ways));
 	CHECK_U64(ways.chosen_count, 2);
-	const struct js_way *way = &ways.groups.data[ways.chosen[1]];
+	const struct managed_way *way = &ways.groups.data[ways.chosen[1]];
 	CHECK_U64(way->objects, 1);
-	CHECK_STR(js_heap_string(heap, way->name), "next");
-	CHECK_U64(ways.groups.data[way->holder].kind, JS_ELEMENT);
-	js_ways_deinit(&ways);
-	CHECK_OK(js_heap_ways(heap, js_heap_class(heap, "(concatenated string)"), &ways));
+	CHECK_STR(managed_heap_string(heap, way->name), "next");
+	CHECK_U64(ways.groups.data[way->holder].kind, MANAGED_ELEMENT);
+	managed_ways_deinit(&ways);
+	CHECK_OK(managed_heap_ways(heap, managed_heap_class(heap, "(concatenated string)"), &ways));
 	CHECK_U64(ways.chosen_count, 0);
 	CHECK_U64(ways.unheld, 1);
-	js_ways_deinit(&ways);
-	js_heap_destroy(heap);
+	managed_ways_deinit(&ways);
+	managed_heap_destroy(heap);
 }
 
 /* A root whose only object has 40 references by names n0, n1, … to as many Things. */
@@ -154,16 +154,16 @@ static void many_names_write(struct text *out)
 CASE(names, "of more than 32 names by which a class holds another the others are one group")
 {
 	struct text text;
-	struct js_ways ways;
+	struct managed_ways ways;
 	many_names_write(&text);
-	struct js_heap *heap = heap_of(text.data);
-	CHECK_OK(js_heap_ways(heap, js_heap_class(heap, "Thing"), &ways));
-	CHECK_U64(ways.chosen_count, JS_WAY_NAMES_MAX + 1);
-	const struct js_way *way = &ways.groups.data[ways.chosen[0]];
+	struct managed_heap *heap = heap_of(text.data);
+	CHECK_OK(managed_heap_ways(heap, managed_heap_class(heap, "Thing"), &ways));
+	CHECK_U64(ways.chosen_count, MANAGED_WAY_NAMES_MAX + 1);
+	const struct managed_way *way = &ways.groups.data[ways.chosen[0]];
 	CHECK_U64(way->objects, 8);
-	CHECK_U64(way->kind, JS_WEAK);
-	js_ways_deinit(&ways);
-	js_heap_destroy(heap);
+	CHECK_U64(way->kind, MANAGED_WEAK);
+	managed_ways_deinit(&ways);
+	managed_heap_destroy(heap);
 	text_deinit(&text);
 }
 
@@ -174,9 +174,9 @@ CASE(compare, "ids tell what is new and what is gone")
 	char *larger = strstr(text, "8,9,9,1000");
 	CHECK(larger);
 	memcpy(larger, "8,9,9,1500", 10);
-	struct js_heap *older = heap_of(snapshot), *newer = heap_of(text);
-	struct js_changes changes;
-	CHECK_OK(js_heap_compare(older, newer, &changes));
+	struct managed_heap *older = heap_of(snapshot), *newer = heap_of(text);
+	struct managed_changes changes;
+	CHECK_OK(managed_heap_compare(older, newer, &changes));
 	CHECK_U64(changes.rows.len, 2);
 	CHECK_STR(changes.rows.data[0].name, "Blob");
 	CHECK(changes.rows.data[0].more_bytes == 500 && !changes.rows.data[0].new_objects);
@@ -186,9 +186,9 @@ CASE(compare, "ids tell what is new and what is gone")
 	CHECK(!changes.rows.data[1].more_objects && !changes.rows.data[1].more_bytes);
 	CHECK_U64(changes.common_objects, 6);
 	CHECK_U64(changes.renamed_objects, 0);
-	js_changes_deinit(&changes);
-	js_heap_destroy(older);
-	js_heap_destroy(newer);
+	managed_changes_deinit(&changes);
+	managed_heap_destroy(older);
+	managed_heap_destroy(newer);
 	free(text);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two snapshots of a process: what is new, what is gone, by class. Objects keep their ids. */
-#include "heap/js_heap.h"
+#include "heap/managed_heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,18 @@ DEFINE_MAP(object_map, uint32_t, uint32_t, id_hash, id_equal)
 DEFINE_MAP(change_map, const char *, uint32_t, string_hash, string_equal)
 
 struct comparing {
-	const struct js_heap *older, *newer;
+	const struct managed_heap *older, *newer;
 	struct object_map by_id; /* of the older heap → object */
 	struct change_map rows;
-	struct js_changes *changes;
+	struct managed_changes *changes;
 };
 
-static const char *class_at(const struct js_heap *heap, uint32_t object)
+static const char *class_at(const struct managed_heap *heap, uint32_t object)
 {
 	return heap->classes.data[heap->class_of[object]].name;
 }
 
-static struct error *row_find(struct comparing *c, const char *name, struct js_change **ret)
+static struct error *row_find(struct comparing *c, const char *name, struct managed_change **ret)
 {
 	bool is_new;
 	uint32_t *row = change_map_insert(&c->rows, name, &is_new);
@@ -38,7 +38,8 @@ static struct error *row_find(struct comparing *c, const char *name, struct js_c
 		return error_no_memory();
 	if (is_new) {
 		*row = (uint32_t)c->changes->rows.len;
-		if (!js_change_vec_push(&c->changes->rows, (struct js_change){.name = name}))
+		if (!managed_change_vec_push(
+			    &c->changes->rows, (struct managed_change){.name = name}))
 			return error_no_memory();
 	}
 	*ret = &c->changes->rows.data[*row];
@@ -48,7 +49,7 @@ static struct error *row_find(struct comparing *c, const char *name, struct js_c
 static struct error *older_note(struct comparing *c)
 {
 	for (uint32_t i = 0; i < c->older->objects.len; i++) {
-		const struct js_object *object = &c->older->objects.data[i];
+		const struct managed_object *object = &c->older->objects.data[i];
 		if (!object->bytes)
 			continue;
 		uint32_t *value = object_map_insert(&c->by_id, object->id, NULL);
@@ -62,7 +63,7 @@ static struct error *older_note(struct comparing *c)
 static struct error *object_count_new(struct comparing *c, uint32_t object)
 {
 	uint64_t bytes = c->newer->objects.data[object].bytes;
-	struct js_change *row;
+	struct managed_change *row;
 	struct error *error = row_find(c, class_at(c->newer, object), &row);
 	if (error)
 		return error;
@@ -76,8 +77,8 @@ static struct error *object_count_new(struct comparing *c, uint32_t object)
 static struct error *newer_count(struct comparing *c)
 {
 	for (uint32_t i = 0; i < c->newer->objects.len; i++) {
-		const struct js_object *object = &c->newer->objects.data[i];
-		struct js_change *row;
+		const struct managed_object *object = &c->newer->objects.data[i];
+		struct managed_change *row;
 		if (!object->bytes)
 			continue;
 		const uint32_t *known = object_map_find(&c->by_id, object->id);
@@ -104,7 +105,7 @@ static struct error *gone_count(struct comparing *c)
 	const uint32_t *object;
 	while ((object = object_map_next(&c->by_id, &index, NULL))) {
 		uint64_t bytes = c->older->objects.data[*object].bytes;
-		struct js_change *row;
+		struct managed_change *row;
 		struct error *error = row_find(c, class_at(c->older, *object), &row);
 		if (error)
 			return error;
@@ -116,9 +117,41 @@ static struct error *gone_count(struct comparing *c)
 	return NULL;
 }
 
+/* Objects move, and have no ids: sums of classes are what can be compared. */
+static struct error *classes_compare(struct comparing *c)
+{
+	struct managed_change *row;
+	struct error *error = NULL;
+	for (size_t i = 0; i < c->newer->classes.len && !error; i++) {
+		const struct managed_class *class = &c->newer->classes.data[i];
+		error = row_find(c, class->name, &row);
+		if (error)
+			break;
+		row->more_objects += (int64_t) class->objects;
+		row->more_bytes += (int64_t) class->bytes;
+	}
+	for (size_t i = 0; i < c->older->classes.len && !error; i++) {
+		const struct managed_class *class = &c->older->classes.data[i];
+		error = row_find(c, class->name, &row);
+		if (error)
+			break;
+		row->more_objects -= (int64_t) class->objects;
+		row->more_bytes -= (int64_t) class->bytes;
+	}
+	return error;
+}
+
+static struct error *objects_compare(struct comparing *c)
+{
+	struct error *error = older_note(c);
+	if (!error)
+		error = newer_count(c);
+	return error ? error : gone_count(c);
+}
+
 static int by_growth(const void *a, const void *b)
 {
-	const struct js_change *x = a, *y = b;
+	const struct managed_change *x = a, *y = b;
 	if (x->more_bytes != y->more_bytes)
 		return x->more_bytes > y->more_bytes ? -1 : 1;
 	if (x->new_objects != y->new_objects)
@@ -126,12 +159,12 @@ static int by_growth(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void rows_choose(struct js_change_vec *rows)
+static void rows_choose(struct managed_change_vec *rows)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < rows->len; i++) {
-		const struct js_change *row = &rows->data[i];
-		if (row->new_objects || row->gone_objects || row->more_bytes)
+		const struct managed_change *row = &rows->data[i];
+		if (row->new_objects || row->gone_objects || row->more_bytes || row->more_objects)
 			rows->data[kept++] = *row;
 	}
 	rows->len = kept;
@@ -139,25 +172,22 @@ static void rows_choose(struct js_change_vec *rows)
 		qsort(rows->data, kept, sizeof(*rows->data), by_growth);
 }
 
-struct error *js_heap_compare(
-	const struct js_heap *older, const struct js_heap *newer, struct js_changes *ret)
+struct error *managed_heap_compare(const struct managed_heap *older,
+	const struct managed_heap *newer, struct managed_changes *ret)
 {
-	*ret = (struct js_changes){.common_objects = 0};
+	*ret = (struct managed_changes){.common_objects = 0};
 	struct comparing c = {.older = older, .newer = newer, .changes = ret};
-	struct error *error = older_note(&c);
-	if (!error)
-		error = newer_count(&c);
-	if (!error)
-		error = gone_count(&c);
+	struct error *error =
+		older->has_ids && newer->has_ids ? objects_compare(&c) : classes_compare(&c);
 	rows_choose(&ret->rows);
 	object_map_deinit(&c.by_id);
 	change_map_deinit(&c.rows);
 	if (error)
-		js_changes_deinit(ret);
+		managed_changes_deinit(ret);
 	return error;
 }
 
-void js_changes_deinit(struct js_changes *changes)
+void managed_changes_deinit(struct managed_changes *changes)
 {
-	js_change_vec_deinit(&changes->rows);
+	managed_change_vec_deinit(&changes->rows);
 }

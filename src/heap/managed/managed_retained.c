@@ -5,16 +5,16 @@
  * the number that an object has in a depth-first walk from the root: what dominates an object has a
  * smaller one.
  */
-#include "heap/js_heap.h"
+#include "heap/managed_heap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct walk {
-	const struct js_heap *heap;
+	const struct managed_heap *heap;
 	uint32_t count;    /* of objects that are held */
 	uint32_t *objects; /* by number */
-	uint32_t *numbers; /* by object; JS_NONE: nothing holds it */
+	uint32_t *numbers; /* by object; MANAGED_NONE: nothing holds it */
 	uint32_t *parents;
 	uint32_t *semi, *ancestors, *labels, *dominators;
 	uint32_t *buckets, *next;  /* lists of numbers, by their semidominator */
@@ -31,7 +31,7 @@ static void walk_deinit(struct walk *walk)
 		free(all[i]);
 }
 
-static bool walk_init(struct walk *walk, const struct js_heap *heap)
+static bool walk_init(struct walk *walk, const struct managed_heap *heap)
 {
 	*walk = (struct walk){.heap = heap};
 	uint32_t **all[] = {&walk->objects, &walk->numbers, &walk->parents, &walk->semi,
@@ -60,16 +60,17 @@ static void number_give(struct walk *walk, uint32_t object, uint32_t parent)
 
 static void objects_number(struct walk *walk)
 {
-	const struct js_heap *heap = walk->heap;
-	number_give(walk, 0, JS_NONE);
-	for (uint32_t at = 0; at != JS_NONE;) {
+	const struct managed_heap *heap = walk->heap;
+	number_give(walk, 0, MANAGED_NONE);
+	for (uint32_t at = 0; at != MANAGED_NONE;) {
 		uint32_t object = walk->objects[at];
-		if (walk->next[at] == js_heap_edges_end(heap, object)) {
+		if (walk->next[at] == managed_heap_edges_end(heap, object)) {
 			at = walk->parents[at];
 			continue;
 		}
-		const struct js_edge *edge = &heap->edges.data[walk->next[at]++];
-		if (walk->numbers[edge->to] != JS_NONE || !js_heap_holds(heap, object, edge))
+		const struct managed_edge *edge = &heap->edges.data[walk->next[at]++];
+		if (walk->numbers[edge->to] != MANAGED_NONE ||
+			!managed_heap_holds(heap, object, edge))
 			continue;
 		number_give(walk, edge->to, at);
 		at = walk->count - 1;
@@ -80,12 +81,12 @@ static void objects_number(struct walk *walk)
 /* Calls for each reference that holds: counts it, or notes its source. */
 static void sources_pass(struct walk *walk, bool counts)
 {
-	const struct js_heap *heap = walk->heap;
+	const struct managed_heap *heap = walk->heap;
 	for (uint32_t number = 0; number < walk->count; number++) {
-		uint32_t object = walk->objects[number], end = js_heap_edges_end(heap, object);
+		uint32_t object = walk->objects[number], end = managed_heap_edges_end(heap, object);
 		for (uint32_t i = heap->objects.data[object].first_edge; i < end; i++) {
-			const struct js_edge *edge = &heap->edges.data[i];
-			if (!js_heap_holds(heap, object, edge))
+			const struct managed_edge *edge = &heap->edges.data[i];
+			if (!managed_heap_holds(heap, object, edge))
 				continue;
 			uint32_t to = walk->numbers[edge->to];
 			if (counts)
@@ -115,7 +116,7 @@ static struct error *sources_list(struct walk *walk)
 static void path_compress(struct walk *walk, uint32_t number)
 {
 	uint32_t len = 0, *anc = walk->ancestors, *labels = walk->labels;
-	for (uint32_t at = number; anc[anc[at]] != JS_NONE; at = anc[at])
+	for (uint32_t at = number; anc[anc[at]] != MANAGED_NONE; at = anc[at])
 		walk->path[len++] = at;
 	while (len--) {
 		uint32_t at = walk->path[len], above = anc[at];
@@ -127,7 +128,7 @@ static void path_compress(struct walk *walk, uint32_t number)
 
 static uint32_t label_find(struct walk *walk, uint32_t number)
 {
-	if (walk->ancestors[number] == JS_NONE)
+	if (walk->ancestors[number] == MANAGED_NONE)
 		return number;
 	path_compress(walk, number);
 	return walk->labels[number];
@@ -135,12 +136,12 @@ static uint32_t label_find(struct walk *walk, uint32_t number)
 
 static void bucket_empty(struct walk *walk, uint32_t parent)
 {
-	for (uint32_t at = walk->buckets[parent], next; at != JS_NONE; at = next) {
+	for (uint32_t at = walk->buckets[parent], next; at != MANAGED_NONE; at = next) {
 		uint32_t least = label_find(walk, at);
 		next = walk->next[at];
 		walk->dominators[at] = walk->semi[least] < walk->semi[at] ? least : parent;
 	}
-	walk->buckets[parent] = JS_NONE;
+	walk->buckets[parent] = MANAGED_NONE;
 }
 
 static void dominators_compute(struct walk *walk)
@@ -163,12 +164,12 @@ static void dominators_compute(struct walk *walk)
 }
 
 /* Adds up what objects retain, those that are dominated first. */
-static void retained_add_up(struct js_heap *heap, const struct walk *walk)
+static void retained_add_up(struct managed_heap *heap, const struct walk *walk)
 {
 	for (size_t i = 0; i < heap->objects.len; i++) {
 		heap->retained[i] = heap->objects.data[i].bytes;
-		heap->dominators[i] = JS_NONE;
-		if (walk->numbers[i] != JS_NONE)
+		heap->dominators[i] = MANAGED_NONE;
+		if (walk->numbers[i] != MANAGED_NONE)
 			continue;
 		heap->unheld_objects++;
 		heap->unheld_bytes += heap->retained[i];
@@ -185,7 +186,7 @@ static void retained_add_up(struct js_heap *heap, const struct walk *walk)
 /* Goes through the tree of dominators. `open` has of each class how many of its objects are above:
  * what those retain has counted. Of the walk first children and siblings are in arrays that are no
  * longer needed. */
-static void classes_add_up(struct js_heap *heap, struct walk *walk, uint32_t *open)
+static void classes_add_up(struct managed_heap *heap, struct walk *walk, uint32_t *open)
 {
 	uint32_t *first = walk->buckets, *sibling = walk->next;
 	memset(first, 0xff, walk->count * sizeof(*first));
@@ -193,25 +194,25 @@ static void classes_add_up(struct js_heap *heap, struct walk *walk, uint32_t *op
 		sibling[number] = first[walk->dominators[number]];
 		first[walk->dominators[number]] = number;
 	}
-	for (uint32_t at = 0; at != JS_NONE;) {
+	for (uint32_t at = 0; at != MANAGED_NONE;) {
 		uint32_t object = walk->objects[at], class = heap->class_of[object];
 		uint32_t below = first[at];
-		if (walk->path[at] == JS_NONE) {
+		if (walk->path[at] == MANAGED_NONE) {
 			walk->path[at] = 0; /* entered */
 			if (!open[class]++)
 				heap->classes.data[class].retained_bytes += heap->retained[object];
 		}
-		if (below != JS_NONE) {
+		if (below != MANAGED_NONE) {
 			first[at] = sibling[below];
 			at = below;
 			continue;
 		}
 		open[class]--;
-		at = at ? walk->dominators[at] : JS_NONE;
+		at = at ? walk->dominators[at] : MANAGED_NONE;
 	}
 }
 
-static struct error *heap_retain(struct js_heap *heap, struct walk *walk, uint32_t *open)
+static struct error *heap_retain(struct managed_heap *heap, struct walk *walk, uint32_t *open)
 {
 	objects_number(walk);
 	struct error *error = sources_list(walk);
@@ -224,7 +225,7 @@ static struct error *heap_retain(struct js_heap *heap, struct walk *walk, uint32
 	return NULL;
 }
 
-struct error *js_heap_retain(struct js_heap *heap)
+struct error *managed_heap_retain(struct managed_heap *heap)
 {
 	struct walk walk;
 	uint32_t *open = calloc(heap->classes.len + 1, sizeof(*open));
