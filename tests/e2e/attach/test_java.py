@@ -249,16 +249,14 @@ def heap_forms(_):
         hw.need("-XX:NativeMemoryTracking=summary" in java(target.pid, "--heap", "--native"), "not said")
 
 
-def recorded(folder, *options, rounds=1):
-    """Profiles of the service's known work, and how it ended."""
-    files = []
+def recorded(folder, *options):
+    """A profile of the service's known work, and how it ended."""
+    file = folder / "known.pb"
     with service() as target:
-        for number in range(rounds):
-            java("start", target.pid, "--live", "-i", "64k", *options)
-            target.tell("keep", "churn")
-            files.append(folder / f"{number}.pb")
-            java("stop", target.pid, "--gc", "-f", str(files[-1]))
-        return files, target.quit()
+        java("start", target.pid, "--live", "-i", "64k", *options)
+        target.tell("keep", "churn")
+        java("stop", target.pid, "--gc", "-f", str(file))
+        return file, target.quit()
 
 
 TRUTH = {
@@ -270,21 +268,21 @@ TRUTH = {
 
 @TESTS.test
 def estimates(_):
-    """what is allocated and live lies in the ranges of estimates, in most of many recordings"""
-    rounds, misses, checks = 8, 0, 0
-    with tempfile.TemporaryDirectory() as folder:
-        files, _ = recorded(Path(folder), rounds=rounds)
-        for file in files:
-            found = sites(file)
-            for key, (size, count, stays) in TRUTH.items():
-                row = found.get(key)
-                hw.need(row, f"{key} is missing: {list(found)}")
-                misses += not within(row, "allocated_bytes", size * count)
-                misses += stays and not within(row, "live_bytes", size * count)
-                hw.need(stays or row["live_bytes"] == 0, f"garbage is live: {row}")
-                checks += 1 + stays
-    # 95 % of ranges have the true value; of 40 more than 8 misses come once in 100,000 recordings.
-    hw.need(misses <= 8, f"{misses} of {checks} ranges don't have the true value")
+    """what is allocated and live lies in the ranges of estimates, for most of many JVMs"""
+    # Of several JVMs: recordings of one have the same samples again and again, as HotSpot seeds its one generator with the
+    # address of the newest thread, and the agent's is made at the same place each time (ThreadHeapSampler's constructor).
+    rounds, misses = 6, []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            found = sites(recorded(Path(folder))[0])
+        for key, (size, count, stays) in TRUTH.items():
+            row = found.get(key)
+            hw.need(row, f"{key} is missing: {list(found)}")
+            if not within(row, "allocated_bytes", size * count):
+                misses.append((key, size * count, row))
+            hw.need(row["live_bytes"] == (row["allocated_bytes"] if stays else 0), f"garbage is live, or all is not: {row}")
+    # 95 % of ranges have the true value; of 18 more than 6 misses come once in 70,000 runs.
+    hw.need(len(misses) <= 6, f"{len(misses)} of {rounds * len(TRUTH)} ranges don't have the true value: {misses}")
 
 
 @TESTS.test
@@ -311,15 +309,15 @@ def early(folder):
 def lines(_):
     """frames have methods, files and lines; the class is the innermost"""
     with tempfile.TemporaryDirectory() as folder:
-        files, _ = recorded(Path(folder))
-        row = sites(files[0])["Service.keepArrays", "int[]"]
+        file, _ = recorded(Path(folder))
+        row = sites(file)["Service.keepArrays", "int[]"]
         frames = [(frame["function"], frame.get("file"), frame.get("line")) for frame in row["stack"]]
         line = next(i for i, text in enumerate(SOURCE.splitlines(), 1) if "new int[6000]" in text)
         hw.need(frames[1] == ("Service.keepArrays", "Service.java", line), frames)
         hw.need(frames[2][0] == "Service.main", frames)
-        for view in (["tree", "--metric", "live_bytes"], ["flame", "--folded"], ["diff", str(files[0])],
+        for view in (["tree", "--metric", "live_bytes"], ["flame", "--folded"], ["diff", str(file)],
                      ["export", "--format", "pprof", "-o", str(Path(folder) / "out.pb.gz")]):
-            text = hw.ask(view[0], *view[1:], str(files[0]))
+            text = hw.ask(view[0], *view[1:], str(file))
             hw.need("Service" in text or view[0] in ("export", "diff"), f"{view}: {text}")
 
 
