@@ -11,6 +11,7 @@
 
 struct java_agent_state {
 	bool is_recording, has_recorded, follows_live;
+	uint64_t id;       /* of the recording, in this JVM */
 	uint64_t interval; /* mean bytes between samples */
 	uint64_t depth;    /* frames of a stack at most */
 	uint64_t samples;

@@ -58,10 +58,14 @@ struct java_exchange {
 	int fd;      /* -1: none */
 	char *inner; /* its path as the JVM has it */
 	char *last;  /* its name in /tmp */
+	int holder;  /* see java_exchange_hold(); -1: none */
 };
 struct error *java_exchange_open(const struct java_vm *vm, struct java_exchange *ret) must_check_;
 /* Removes what the exchange has and the directory. */
 void java_exchange_close(const struct java_vm *vm, struct java_exchange *exchange);
+/* Makes a FIFO "holder" in it that this process holds open: who reads it sees when it has ended. */
+struct error *java_exchange_hold(
+	const struct java_vm *vm, struct java_exchange *exchange) must_check_;
 /* Opens a regular file of it; ERROR_ENVIRONMENT if the JVM has left none there. */
 struct error *java_exchange_read(
 	const struct java_exchange *exchange, const char *name, int *ret_fd) must_check_;

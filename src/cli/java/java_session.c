@@ -26,6 +26,7 @@ struct java_session {
 	char *library;
 	struct java_exchange exchange;
 	struct java_agent_state state;
+	uint64_t id; /* of the recording that this command started; 0: none */
 };
 
 /* ---- The agent ------------------------------------------------------------------------------- */
@@ -40,10 +41,16 @@ static struct error *session_ask(struct java_session *session, struct text *opti
 	return error;
 }
 
+/* A recording that this command ends itself is its own: `id` is sent with all that follows, and the
+ * agent ends it if the command is killed. */
 static struct error *session_start(struct java_session *session)
 {
 	const struct java_request *request = session->request;
+	bool is_own = request->action == JAVA_COLLECT;
 	struct text options;
+	struct error *error = is_own ? java_exchange_hold(session->vm, &session->exchange) : NULL;
+	if (error)
+		return error;
 	text_init(&options);
 	text_add(&options, "start");
 	if (request->interval)
@@ -52,7 +59,17 @@ static struct error *session_start(struct java_session *session)
 		text_printf(&options, ",depth=%" PRIu64, request->depth);
 	text_add(&options, request->live ? ",live" : "");
 	text_add(&options, request->threads ? ",threads" : "");
-	return session_ask(session, &options);
+	if (is_own)
+		text_printf(&options, ",holder=%s/holder", session->exchange.inner);
+	error = session_ask(session, &options);
+	session->id = is_own ? session->state.id : 0;
+	return error;
+}
+
+static void id_add(const struct java_session *session, struct text *options)
+{
+	if (session->id)
+		text_printf(options, ",id=%" PRIu64, session->id);
 }
 
 static struct error *session_word(struct java_session *session, const char *word)
@@ -60,6 +77,7 @@ static struct error *session_word(struct java_session *session, const char *word
 	struct text options;
 	text_init(&options);
 	text_add(&options, word);
+	id_add(session, &options);
 	return session_ask(session, &options);
 }
 
@@ -88,6 +106,7 @@ static struct error *session_dump(struct java_session *session)
 	text_add(&options, request->collects ? ",collect" : "");
 	if (request->survived)
 		text_printf(&options, ",survived=%" PRIu64, request->survived);
+	id_add(session, &options);
 	return session_ask(session, &options);
 }
 
@@ -353,7 +372,8 @@ static int action_run(struct java_session *session)
 
 int java_session_run(const struct java_vm *vm, const struct java_request *request)
 {
-	struct java_session session = {.vm = vm, .request = request, .exchange = {.fd = -1}};
+	struct java_session session = {
+		.vm = vm, .request = request, .exchange = {.fd = -1, .holder = -1}};
 	struct error *error = java_library_find(&session.library);
 	if (!error)
 		error = java_exchange_open(vm, &session.exchange);

@@ -25,6 +25,7 @@ static const struct {
 	{"recording", offsetof(struct java_agent_state, is_recording), true, false},
 	{"started", offsetof(struct java_agent_state, has_recorded), true, false},
 	{"follows_live", offsetof(struct java_agent_state, follows_live), true, false},
+	{"id", offsetof(struct java_agent_state, id), false, true},
 	{"interval", offsetof(struct java_agent_state, interval), false, false},
 	{"depth", offsetof(struct java_agent_state, depth), false, false},
 	{"samples", offsetof(struct java_agent_state, samples), false, false},

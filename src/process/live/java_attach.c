@@ -370,7 +370,7 @@ struct error *java_vm_ask(const struct java_vm *vm, const char *const words[4], 
 struct error *java_exchange_open(const struct java_vm *vm, struct java_exchange *ret)
 {
 	char path[80];
-	*ret = (struct java_exchange){.fd = -1};
+	*ret = (struct java_exchange){.fd = -1, .holder = -1};
 	_as_user_of_(vm);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/.heapwise-XXXXXX", vm->tmp);
 	if (!mkdtemp(path))
@@ -387,17 +387,31 @@ struct error *java_exchange_open(const struct java_vm *vm, struct java_exchange 
 
 void java_exchange_close(const struct java_vm *vm, struct java_exchange *exchange)
 {
-	static const char *const names[] = {"reply", "profile", "heap.hprof"};
+	static const char *const names[] = {"reply", "profile", "heap.hprof", "holder"};
 	_as_user_of_(vm);
 	for (size_t i = 0; exchange->fd >= 0 && i < ARRAY_SIZE(names); i++)
 		unlinkat(exchange->fd, names[i], 0);
 	if (exchange->fd >= 0)
 		close(exchange->fd);
+	if (exchange->holder >= 0)
+		close(exchange->holder);
 	if (exchange->last && vm->tmp >= 0)
 		unlinkat(vm->tmp, exchange->last, AT_REMOVEDIR);
 	free(exchange->last);
 	free(exchange->inner);
-	*exchange = (struct java_exchange){.fd = -1};
+	*exchange = (struct java_exchange){.fd = -1, .holder = -1};
+}
+
+struct error *java_exchange_hold(const struct java_vm *vm, struct java_exchange *exchange)
+{
+	_as_user_of_(vm);
+	/* Also for reading, as a FIFO without a reader can't be opened without waiting. */
+	if (!mkfifoat(exchange->fd, "holder", 0600))
+		exchange->holder = openat(exchange->fd, "holder", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (exchange->holder >= 0)
+		return NULL;
+	return error_errno(ERROR_ENVIRONMENT, errno, "can't make a FIFO in the /tmp of the JVM %d",
+		(int)vm->pid);
 }
 
 struct error *java_exchange_read(

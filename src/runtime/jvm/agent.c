@@ -8,6 +8,9 @@
  * with commas between: one of `start`, `resume`, `stop`, `dump`, `status`, and
  *
  *	interval=BYTES  depth=N  live  threads      what is recorded (start)
+ *	holder=PATH                                 a FIFO: who holds it open alone may stop this
+ *	                                            recording, which ends when it is let go (start)
+ *	id=N                                        of this recording alone (stop, dump)
  *	file=PATH  program=NAME  short  collect  survived=N     the profile (dump)
  *	exit=PATH                                   a profile when the JVM ends (start)
  *	reply=PATH                                  where the answer goes: "ok", "error" or, from a
@@ -15,7 +18,7 @@
  *	                                            "name=value", or what is wrong
  *
  * A path can't have a comma; in that of `exit`, %p stands for the PID. A JVM that is given the
- *agent at its start obeys once it is ready. Nothing here ends the JVM or throws into it.
+ * agent at its start obeys once it is ready. Nothing here ends the JVM or throws into it.
  */
 #include "runtime/jvm/agent.h"
 
@@ -38,7 +41,8 @@ struct agent agent = {
 struct request {
 	char verb[16];
 	struct agent_settings settings;
-	char file[1024], exit_file[1024], reply[1024], program[256];
+	char file[1024], exit_file[1024], reply[1024], holder[HOLDER_PATH_MAX], program[256];
+	uint64_t id; /* 0: of any recording */
 	bool is_short, collects;
 	uint32_t survived;
 };
@@ -244,10 +248,18 @@ static void sampling_off(void)
 	live_sweeper_end();
 }
 
+/* Says why another recording can't begin. */
+static void fail_recording(struct reply *reply)
+{
+	reply_fail(reply, agent.is_held ? "it is being recorded already, by a 'heapwise java' that "
+					  "still runs and ends it (^C there)"
+					: "it is being recorded already (stop comes first)");
+}
+
 static void agent_resume(struct reply *reply)
 {
 	if (atomic_load(&agent.is_recording)) {
-		reply_fail(reply, "it is being recorded already");
+		fail_recording(reply);
 	} else if (!agent.has_tables) {
 		reply_fail(reply, "nothing was recorded yet: start comes before resume");
 	} else if (!sampling_on(reply) || !agent.settings.has_live) {
@@ -261,11 +273,12 @@ static void agent_resume(struct reply *reply)
 static void agent_start(const struct request *request, jvm_jni jni, struct reply *reply)
 {
 	if (atomic_load(&agent.is_recording)) {
-		reply_fail(reply, "it is being recorded already (stop comes first)");
+		fail_recording(reply);
 		return;
 	}
 	if (agent.has_tables)
 		live_drop(jni);
+	agent.id++;
 	pthread_mutex_lock(&agent.tables_lock);
 	if (agent.has_tables)
 		sample_tables_deinit(&agent.tables);
@@ -285,6 +298,39 @@ static void agent_start(const struct request *request, jvm_jni jni, struct reply
 		reply_fail(reply, "the JVM's process has no memory for it");
 	else
 		agent_resume(reply);
+	if (reply->is_error || !*request->holder)
+		return;
+	agent.is_held = holder_watch(request->holder, agent.id);
+	if (agent.is_held)
+		return;
+	sampling_off();
+	reply_fail(reply, "the agent can't follow whether the command still runs (%s): %s",
+		request->holder, strerror(errno));
+}
+
+static void agent_stop(const struct request *request, struct reply *reply)
+{
+	if (!atomic_load(&agent.is_recording)) {
+		reply_fail(reply, "it is not being recorded");
+	} else if (agent.is_held && !request->id) {
+		reply_fail(reply,
+			"it is being recorded by a 'heapwise java' that still runs and ends "
+			"it (^C there); 'dump' shows what there is so far");
+	} else {
+		sampling_off();
+		agent.is_held = false;
+	}
+}
+
+void recording_abandon(uint64_t id)
+{
+	pthread_mutex_lock(&agent.command);
+	if (agent.is_held && agent.id == id) {
+		agent.is_held = false;
+		if (atomic_load(&agent.is_recording))
+			sampling_off();
+	}
+	pthread_mutex_unlock(&agent.command);
 }
 
 /* ---- Profiles -------------------------------------------------------------------------------- */
@@ -308,9 +354,17 @@ static int profile_to(const char *path, const char *program, bool short_names)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return errno;
+	/* Threads that allocate don't wait for a disk, unless there is no memory for the copy. */
+	struct sample_tables copy;
 	pthread_mutex_lock(&agent.tables_lock);
-	int error = profile_write(fd, &agent.tables, &facts);
-	pthread_mutex_unlock(&agent.tables_lock);
+	bool is_copied = sample_tables_copy(&agent.tables, &copy);
+	if (is_copied)
+		pthread_mutex_unlock(&agent.tables_lock);
+	int error = profile_write(fd, is_copied ? &copy : &agent.tables, &facts);
+	if (is_copied)
+		sample_tables_copy_free(&copy);
+	else
+		pthread_mutex_unlock(&agent.tables_lock);
 	if (close(fd) && !error)
 		error = errno;
 	if (error)
@@ -356,11 +410,11 @@ static void state_report(jvm_jni jni, struct reply *reply)
 			   all_bytes = (unsigned long long)agent.all_bytes;
 	pthread_mutex_unlock(&agent.tables_lock);
 	reply_add(reply,
-		"recording=%d\nstarted=%d\ninterval=%llu\ndepth=%u\nfollows_live=%d\n"
+		"recording=%d\nid=%llu\nstarted=%d\ninterval=%llu\ndepth=%u\nfollows_live=%d\n"
 		"samples=%llu\nlost=%llu\ncut=%llu\ncollections=%u\nlive=%llu\nmemory=%llu\n"
 		"recorded_ns=%llu\nearly=%llu\nearly_bytes=%llu\n"
 		"all_bytes=%llu\nwaiting=%llu\nwaiting_bytes=%llu\n",
-		atomic_load(&agent.is_recording), agent.has_tables,
+		atomic_load(&agent.is_recording), (unsigned long long)agent.id, agent.has_tables,
 		(unsigned long long)agent.settings.interval, agent.settings.depth,
 		agent.settings.has_live, (unsigned long long)atomic_load(&agent.samples),
 		(unsigned long long)atomic_load(&agent.lost),
@@ -450,6 +504,8 @@ static void request_word(struct request *request, const char *word)
 			path_take(word, "file=", request->file, sizeof(request->file)) ||
 			path_take(word, "exit=", request->exit_file, sizeof(request->exit_file)) ||
 			path_take(word, "reply=", request->reply, sizeof(request->reply)) ||
+			path_take(word, "holder=", request->holder, sizeof(request->holder)) ||
+			number_take(word, "id=", UINT64_MAX, &request->id) ||
 			path_take(word, "program=", request->program, sizeof(request->program)) ||
 			flag_take(word, "live", &request->settings.has_live) ||
 			flag_take(word, "threads", &request->settings.has_threads) ||
@@ -503,14 +559,15 @@ static bool agent_connect(jvm_vm vm, struct reply *reply)
 static void agent_obey(const struct request *request, struct reply *reply)
 {
 	jvm_jni jni = agent_jni();
-	if (!strcmp(request->verb, "start"))
+	if (request->id && request->id != agent.id)
+		reply_fail(
+			reply, "another recording was started meanwhile, which dropped this one");
+	else if (!strcmp(request->verb, "start"))
 		agent_start(request, jni, reply);
 	else if (!strcmp(request->verb, "resume"))
 		agent_resume(reply);
-	else if (!strcmp(request->verb, "stop") && !atomic_load(&agent.is_recording))
-		reply_fail(reply, "it is not being recorded");
 	else if (!strcmp(request->verb, "stop"))
-		sampling_off();
+		agent_stop(request, reply);
 	else if (!strcmp(request->verb, "dump"))
 		agent_dump(request, jni, reply);
 	else if (strcmp(request->verb, "status") != 0)

@@ -36,6 +36,8 @@ struct agent {
 	struct agent_settings settings;
 	struct sample_tables tables;
 	bool has_tables;
+	uint64_t id;               /* of the recording: how many were started */
+	bool is_held;              /* by a command that runs: it alone stops it */
 	char *waiting_options;     /* the JVM starts: a command for when it is ready; else NULL */
 	_Atomic bool is_recording; /* read by callbacks of any thread */
 	_Atomic uint32_t epoch;    /* garbage collections that ended */
@@ -88,6 +90,16 @@ void live_sum(jvm_jni jni, uint32_t survived, uint64_t *ret_young);
 void live_drop(jvm_jni jni);
 bool live_sweeper_start(void);
 void live_sweeper_end(void);
+
+#define HOLDER_PATH_MAX 1024u
+/*
+ * Ends the recording `id` once nobody holds the FIFO at that path open for writing, by a thread of
+ * its own, which then removes what the command has left there (holder.c). False: `errno` says what
+ * is in the way; ESRCH: nobody holds it.
+ */
+bool holder_watch(const char *path, uint64_t id);
+/* Nobody waits for that recording any more: ends it if it still runs. Called without locks. */
+void recording_abandon(uint64_t id);
 
 /* The JNI environment of this thread; NULL: it belongs to no JVM. */
 jvm_jni agent_jni(void);

@@ -351,3 +351,39 @@ void sample_tables_deinit(struct sample_tables *tables)
 	index_deinit(&tables->cell_index);
 	*tables = (struct sample_tables){0};
 }
+
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+static void *rows_copy(const void *rows, size_t count, size_t row_bytes)
+{
+	void *copy = malloc(count ? count * row_bytes : 1);
+	if (copy && count)
+		memcpy(copy, rows, count * row_bytes);
+	return copy;
+}
+
+bool sample_tables_copy(const struct sample_tables *tables, struct sample_tables *ret)
+{
+	*ret = (struct sample_tables){.string_count = tables->string_count,
+		.function_count = tables->function_count,
+		.node_count = tables->node_count,
+		.cell_count = tables->cell_count};
+	ret->strings = rows_copy(tables->strings, tables->string_count, sizeof(*ret->strings));
+	ret->functions =
+		rows_copy(tables->functions, tables->function_count, sizeof(*ret->functions));
+	ret->nodes = rows_copy(tables->nodes, tables->node_count, sizeof(*ret->nodes));
+	ret->cells = rows_copy(tables->cells, tables->cell_count, sizeof(*ret->cells));
+	if (ret->strings && ret->functions && ret->nodes && ret->cells)
+		return true;
+	sample_tables_copy_free(ret);
+	return false;
+}
+
+void sample_tables_copy_free(struct sample_tables *copy)
+{
+	free(copy->strings);
+	free(copy->functions);
+	free(copy->nodes);
+	free(copy->cells);
+	*copy = (struct sample_tables){0};
+}

@@ -89,6 +89,14 @@ bool sample_tables_init(struct sample_tables *tables);
 /* Frees all but the weak references, which the caller deletes before. */
 void sample_tables_deinit(struct sample_tables *tables);
 
+/*
+ * A copy of what a profile is written from: cells, nodes, functions without lines, and strings,
+ * which stay the original's. It is as it was, while the original grows, until that is freed. False:
+ * there was no memory, and nothing to free.
+ */
+bool sample_tables_copy(const struct sample_tables *tables, struct sample_tables *ret);
+void sample_tables_copy_free(struct sample_tables *copy);
+
 uint32_t sample_string(struct sample_tables *tables, const char *string);
 /* 0: not known yet. */
 uint32_t sample_method_find(const struct sample_tables *tables, const void *method);

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -431,6 +432,90 @@ def ended(_):
         hw.need(target.quit()[2] == 7, "another status")
         _, errors = process.communicate(timeout=hw.TIMEOUT)
         hw.need(process.returncode == 3 and "ended while it was recorded" in errors, errors)
+
+
+def held_folder(command):
+    """The folder of a command that records, by the FIFO that it holds open."""
+    for link in Path(f"/proc/{command.pid}/fd").iterdir():
+        if os.readlink(link).endswith("/holder"):
+            return Path(os.readlink(link)).parent
+    raise AssertionError("the command holds no FIFO")
+
+
+@contextlib.contextmanager
+def recording(target, *options):
+    """A command that records until it is told to end."""
+    command = subprocess.Popen([hw.HEAPWISE, "java", target.pid, "-d", "1h", "-i", "16k", *options], text=True,
+                               env=hw.clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        hw.need("recording objects" in command.stderr.readline(), "not said")
+        yield command
+    finally:
+        command.kill()
+        command.communicate()
+
+
+@TESTS.test
+def killed(_):
+    """a recording whose command is killed ends, what it left goes, and another one can begin"""
+    with service() as target:
+        with recording(target, "--live") as command:
+            target.tell("keep")
+            folder = held_folder(command)
+            command.kill()
+            command.wait()
+            hw.wait_until(lambda: "not being recorded" in java("status", target.pid), "the agent ends it")
+            hw.wait_until(lambda: not folder.exists(), f"{folder} goes")
+        found = java("dump", target.pid, "-o", "collapsed")
+        hw.need("Service.keepOrders" in found, found)
+        samples = re.search(r"\d+ samples", java("status", target.pid))[0]
+        target.tell("churn")
+        hw.need(samples in java("status", target.pid), "it was recorded after its command's end")
+        java("start", target.pid, "-i", "16k")
+        target.tell("churn")
+        hw.need("Service.churn" in java("stop", target.pid, "-o", "collapsed"), "no other recording")
+        hw.need(target.quit()[2] == 7, "harmed")
+
+
+def agent_told(target, options):
+    """What the agent answers to a command that no heapwise gives."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as jvm:
+        reply = Path(folder) / "reply"
+        jvm.connect(f"/tmp/.java_pid{target.pid}")
+        words = ("1", "load", str(hw.BUILD / "src/runtime/libheapwise-java.so"), "true", f"{options},reply={reply}")
+        jvm.sendall("".join(word + "\0" for word in words).encode())
+        while jvm.recv(4096):
+            pass
+        return reply.read_text()
+
+
+@TESTS.test
+def own(folder):
+    """nobody else ends a recording that a command waits for; an id of another recording does nothing"""
+    with service() as target:
+        with recording(target, "-o", "collapsed") as command:
+            target.tell("keep")
+            for word, part in (("stop", "ends it (^C there)"), ("start", "already, by a 'heapwise java' that still"),
+                               ("resume", "already, by a 'heapwise java' that still")):
+                ended = hw.heapwise("java", word, target.pid)
+                hw.need(ended.status == 4 and part in ended.errors, f"{word}: {ended}")
+            hw.need("Service.keepOrders" in java("dump", target.pid, "-o", "collapsed"), "no dump meanwhile")
+            hw.need("another recording" in agent_told(target, "stop,id=99"), "an id of none")
+            target.tell("churn")
+            command.send_signal(signal.SIGINT)
+            text, errors = command.communicate(timeout=hw.TIMEOUT)
+            hw.need(command.returncode == 0 and "Service.churn" in text, f"{command.returncode}: {errors}")
+        java("start", target.pid)
+        for options in ("dump,id=1,file=/nowhere", "stop,id=1"):
+            hw.need("another recording was started" in agent_told(target, options), options)
+        hw.need(agent_told(target, "stop,id=2").startswith("ok\nrecording=0\nid=2\n"), "its own id")
+        plain, nobody = Path(folder) / "plain", Path(folder) / "nobody"
+        plain.touch()
+        os.mkfifo(nobody)
+        for file in (plain, nobody, Path(folder) / "none"):
+            hw.need("can't follow whether" in agent_told(target, f"start,holder={file}"), file)
+            hw.need("not being recorded" in java("status", target.pid), file)
+        hw.need(target.quit()[2] == 7, "harmed")
 
 
 @TESTS.test

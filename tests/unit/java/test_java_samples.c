@@ -158,6 +158,35 @@ CASE(profile_plain, "without live objects none are claimed, and names may be sho
 	CHECK(model_recording(model)->unknown & UNKNOWN_LIVE_BYTES);
 }
 
+CASE(copies,
+	"what is written from a copy is as it was when the copy was made, while the tables grow")
+{
+	const struct profile_facts facts = {.interval = 1, .program = ""};
+	static char before[65536], after[65536];
+	struct sample_tables tables, copy;
+	tables_fill(&tables);
+	int fd = memfd_create("profile", MFD_CLOEXEC), fd_copy = memfd_create("copy", MFD_CLOEXEC);
+	CHECK(fd >= 0 && fd_copy >= 0 && profile_write(fd, &tables, &facts) == 0);
+	CHECK(sample_tables_copy(&tables, &copy));
+	for (uint32_t i = 1; i < 5000; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "later%u", i);
+		uint32_t function = sample_name(&tables, name, name);
+		uint32_t cell = sample_cell(&tables, sample_node(&tables, 0, function, i), 8);
+		CHECK(cell);
+		tables.cells[cell - 1].objects = tables.cells[cell - 1].bytes = 1;
+	}
+	tables.cells[0].bytes *= 2;
+	CHECK(profile_write(fd_copy, &copy, &facts) == 0);
+	ssize_t len = pread(fd, before, sizeof(before), 0);
+	CHECK(len > 0 && pread(fd_copy, after, sizeof(after), 0) == len);
+	CHECK(!memcmp(before, after, (size_t)len));
+	close(fd);
+	close(fd_copy);
+	sample_tables_copy_free(&copy);
+	sample_tables_deinit(&tables);
+}
+
 CASE(live, "slots of objects that are gone are used again")
 {
 	struct sample_tables tables;
