@@ -25,7 +25,8 @@ struct flame_options {
 	bool utf8;       /* … else ASCII, in what the graph is drawn with */
 	bool all_frames; /* … with all of a long chain of calls, not only its ends */
 	enum flame_colours colour_by;
-	double threshold; /* of SVG: percent of the width; what is narrower is left out */
+	const char *title; /* of SVG: its heading; NULL: the program's command */
+	double threshold;  /* of SVG: percent of the width; what is narrower is left out */
 };
 
 #define FLAME_WIDTH_MIN 20u

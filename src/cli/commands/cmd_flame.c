@@ -17,6 +17,7 @@ enum {
 	OPT_WIDTH,
 	OPT_BOTTOM_UP,
 	OPT_THRESHOLD,
+	OPT_TITLE,
 };
 
 static const struct option_spec option_specs[] = {
@@ -34,6 +35,7 @@ static const struct option_spec option_specs[] = {
 		"function allocated itself"},
 	{OPT_THRESHOLD, "threshold", "PERCENT",
 		"leave narrower frames out of the SVG (default: 0.01)"},
+	{OPT_TITLE, "title", "TEXT", "the heading of the SVG (default: the program's command)"},
 	VIEW_SPEC_METRIC VIEW_SPECS_TERMINAL VIEW_SPEC_BASE VIEW_SPEC_MERGE VIEW_SPECS_GRAIN
 		VIEW_SPECS_FILTER VIEW_SPECS_MOMENTS VIEW_SPEC_ALL_FRAMES VIEW_SPEC_ANONYMIZE{0},
 };
@@ -127,6 +129,9 @@ static bool cmd_flame_take(const struct options *options, int id, void *ctx)
 		return true;
 	case OPT_WIDTH:
 		return take_width(options, request);
+	case OPT_TITLE:
+		request->flame.title = options->argument;
+		return true;
 	case OPT_THRESHOLD:
 		return stack_view_percent(options, "threshold", &request->flame.threshold);
 	default:

@@ -16,6 +16,7 @@ enum {
 	OPT_SOURCE,
 	OPT_SOURCE_PATH,
 	OPT_CONTAINER,
+	OPT_TITLE,
 	OPT_OUTPUT = 'o',
 	OPT_FORCE = 'f',
 };
@@ -39,6 +40,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_CONTAINER, "container", NULL,
 		"write the page's data alone, for programs: schema heapwise.page/1 (default: to "
 		"stdout)"},
+	{OPT_TITLE, "title", "TEXT", "what the page is called (default: the file's name)"},
 	PAGE_SPECS_ASKED SYMBOL_SPECS VIEW_SPEC_ANONYMIZE{0},
 };
 
@@ -88,6 +90,9 @@ static bool cmd_html_take(const struct options *options, int id, void *ctx)
 			"invalid --page-limit '%s': expected a size like 512K, 2M or 1G",
 			options->argument);
 		return false;
+	case OPT_TITLE:
+		file->title = options->argument;
+		return true;
 	case OPT_CONTAINER:
 		file->container = true;
 		return true;
@@ -120,6 +125,7 @@ static const char *beyond_heaps(const struct page_file *file)
 	       : file->shown.options.all_frames        ? "--all-frames"
 	       : file->lifetimes == PAGE_LIFETIMES_YES ? "--lifetimes yes"
 	       : file->sources.wanted                  ? "--source"
+	       : file->title                           ? "--title"
 						       : NULL;
 }
 

@@ -40,6 +40,10 @@ enum {
 	OPT_OBJECTS,
 	OPT_GC,
 	OPT_SURVIVED,
+	OPT_TITLE,
+	OPT_LOOP,
+	OPT_BEGIN,
+	OPT_END,
 };
 
 static const struct option_spec option_specs[] = {
@@ -70,6 +74,7 @@ static const struct option_spec option_specs[] = {
 	{OPT_OBJECTS, "objects", NULL, "show how many objects, in place of bytes"},
 	{OPT_MINWIDTH, "minwidth", "PERCENT",
 		"leave narrower frames out of flame graphs and trees"},
+	{OPT_TITLE, "title", "TEXT", "what a flame graph (.svg or .html) is called"},
 	{OPT_REVERSE, "reverse", NULL, "begin flame graphs and trees at the innermost frames"},
 	{OPT_HEAP, "heap", NULL,
 		"show the classes that have objects now, and their bytes, exactly"},
@@ -86,10 +91,20 @@ static const struct option_spec option_specs[] = {
 		"with --heap, or of FILE: show at most N classes (default: 30; of --why 10 ways)"},
 	{OPT_JSON, "json", NULL,
 		"with --heap, or of FILE: write JSON, schema heapwise.java-heap/1 and others"},
-	{OPT_CSV, "csv", NULL, "with --heap, or of FILE: write the table as CSV"}, {0}};
+	{OPT_CSV, "csv", NULL, "with --heap, or of FILE: write the table as CSV"},
+	{'l', "lib", NULL,
+		"does nothing: names of libraries belong to native frames, and stacks have Java "
+		"frames alone"},
+	{'a', "annotate", NULL, "refused: how a frame's code was made is known of CPU samples"},
+	{'n', "norm", NULL, "refused: names of hidden classes are as the JVM has them"},
+	{'L', "loglevel", "LEVEL", "refused: there is no log"},
+	{OPT_LOOP, "loop", "TIME", "refused: repeat the command in a loop of the shell"},
+	{OPT_BEGIN, "begin", "FUNCTION", "refused: 'start' begins a recording"},
+	{OPT_END, "end", "FUNCTION", "refused: 'stop' ends it"}, {0}};
 
 static const struct option_heading option_headings[] = {{'d', "Recording what is allocated"},
-	{'f', "How it is shown"}, {OPT_HEAP, "Classes of the heap, without a recording"}, {0}};
+	{'f', "How it is shown"}, {OPT_HEAP, "Classes of the heap, without a recording"},
+	{'l', "Other options of async-profiler"}, {0}};
 
 struct java_words {
 	struct java_request request;
@@ -165,6 +180,36 @@ static bool event_take(const struct options *options)
 		return false;
 	}
 	options_wrong(options->command, "unknown event '%s': there is alloc", options->argument);
+	return false;
+}
+
+/* Options of async-profiler that are not there. Returns false. */
+static bool other_take(const struct options *options, int id)
+{
+	static const struct {
+		int id;
+		const char *why;
+	} others[] = {
+		{'a', "-a marks how a frame's code was made (interpreted, compiled), which is "
+		      "known "
+		      "of CPU samples: async-profiler has it"},
+		{'n', "-n makes one name of those of hidden classes and lambdas, which differ from "
+		      "run to run: here names are as the JVM has them; leave such frames out with "
+		      "-X"},
+		{'L', "-L sets how much async-profiler logs: heapwise keeps no log, and says what "
+		      "is "
+		      "wrong on stderr"},
+		{OPT_LOOP,
+			"--loop is not there: repeat 'heapwise java PID -d TIME -f FILE' in a loop "
+			"of the shell, with another FILE each time"},
+		{OPT_BEGIN, "--begin starts at a native function, and is not there: begin with "
+			    "'heapwise java start PID', or use async-profiler"},
+		{OPT_END, "--end stops at a native function, and is not there: end with 'heapwise "
+			  "java stop PID', or use async-profiler"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i].id == id)
+			options_wrong(options->command, "%s", others[i].why);
 	return false;
 }
 
@@ -254,6 +299,9 @@ static bool shown_option(const struct options *options, int id, struct java_word
 	case OPT_MINWIDTH:
 		shown->least = options->argument;
 		return true;
+	case OPT_TITLE:
+		shown->title = options->argument;
+		return true;
 	case OPT_REVERSE:
 		shown->reverse = true;
 		return true;
@@ -290,6 +338,15 @@ static bool cmd_java_take(const struct options *options, int id, void *ctx)
 	case 't':
 		words->is_of_start = request->threads = true;
 		return true;
+	case 'l':
+		return true;
+	case 'a':
+	case 'n':
+	case 'L':
+	case OPT_LOOP:
+	case OPT_BEGIN:
+	case OPT_END:
+		return other_take(options, id);
 	default:
 		return id >= OPT_HEAP && id <= OPT_LIMIT && id != OPT_LIVE
 			       ? heap_option(options, id, words)
@@ -481,6 +538,9 @@ static int words_run(
 	java_form_by_name(&words->request.shown);
 	if (words->request.shown.file && words->request.shown.form == JAVA_FORM_USUAL)
 		words->request.shown.form = JAVA_FORM_TRACES;
+	if (words->request.shown.title && words->request.shown.form != JAVA_FORM_FLAMEGRAPH)
+		return options_wrong(command, "--title is the heading of a flame graph: add -f "
+					      "FILE.svg, -f FILE.html or -o flamegraph");
 	return target_run(operands[0], words);
 }
 

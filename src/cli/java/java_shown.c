@@ -119,6 +119,11 @@ static bool patterns_add(
 	return !all.failed && (!all.len || word_add(words, "--%s=%s", option, all.data));
 }
 
+static bool title_add(struct option_words *words, const struct java_shown *shown)
+{
+	return !shown->title || word_add(words, "--title=%s", shown->title);
+}
+
 static bool is_stdout(const struct java_shown *shown)
 {
 	return !shown->file || !*shown->file || !strcmp(shown->file, OUTPUT_STDOUT);
@@ -151,11 +156,12 @@ static const struct command *form_words(const struct java_shown *shown, struct o
 	case JAVA_FORM_FLAMEGRAPH:
 		if (is_page) {
 			*ret_added = word_add(words, "html") && word_add(words, "--force") &&
-				     word_add(words, "--output=%s", file);
+				     word_add(words, "--output=%s", file) &&
+				     title_add(words, shown);
 			return &command_html;
 		}
 		*ret_added = word_add(words, "flame") && word_add(words, "--metric=%s", metric) &&
-			     word_add(words, "--svg=%s", file) &&
+			     word_add(words, "--svg=%s", file) && title_add(words, shown) &&
 			     (!shown->reverse || word_add(words, "--bottom-up")) &&
 			     (!shown->least || word_add(words, "--threshold=%s", shown->least));
 		return &command_flame;

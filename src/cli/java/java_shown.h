@@ -31,6 +31,7 @@ struct java_shown {
 	bool objects;     /* figures are objects, no bytes */
 	bool reverse, signatures;
 	const char *least; /* percent */
+	const char *title; /* of a flame graph; NULL: the usual one */
 	struct java_patterns include, exclude;
 };
 

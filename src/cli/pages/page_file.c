@@ -88,11 +88,13 @@ static struct error *write_page(void *ctx, const struct sink *sink)
 	return page_write(&wanted, sink);
 }
 
-/* "app.hpw", or "old.hpw → new.hpw". NULL: no memory. */
-static char *make_title(const struct page_parts *parts)
+/* What the user calls it, else "app.hpw", or "old.hpw → new.hpw". NULL: no memory. */
+static char *make_title(const struct page_file *file, const struct page_parts *parts)
 {
 	const char *newer = model_recording(parts->model)->path;
 	char *made;
+	if (file->title)
+		return strdup(file->title);
 	if (!parts->older.model)
 		return strdup(file_name(newer));
 	return asprintf(&made, "%s → %s", file_name(parts->older.text),
@@ -134,7 +136,7 @@ static struct error *add_sources(
 static int write_to(struct page_file *file, struct page_parts *parts)
 {
 	_cleanup_(stacks_deinit) struct stacks stacks = {.model = NULL};
-	_cleanup_free_ char *title = make_title(parts);
+	_cleanup_free_ char *title = make_title(file, parts);
 	const struct stacks_wanted wanted = {.metric = METRICS,
 		.all_frames = file->shown.options.all_frames,
 		.normalize = file->change.normalize,

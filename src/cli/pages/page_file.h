@@ -23,6 +23,7 @@ struct page_file {
 	struct option_words asked; /* options that choose what the page is of; owned */
 	const char *path;          /* also of a folder; NULL: the newest recording here */
 	const char *output;        /* NULL: named after the recording, in the current folder */
+	const char *title;         /* of the page; NULL: the file's name */
 	bool force;                /* replaces any file of that name */
 	bool quiet;                /* says nothing when it is done */
 	const char *way_out;       /* what to do if there is another file of that name */

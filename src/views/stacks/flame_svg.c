@@ -244,7 +244,11 @@ static void flame_svg_add_head(struct picture *at)
 		"<g id=\"head\"><rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
 		"<text id=\"title\" x=\"3\" y=\"18\">",
 		WIDTH, HEAD_HEIGHT - 2);
-	text_add_shown(&shown, command.data ? command.data : "(unknown program)", 100);
+	text_add_shown(&shown,
+		at->options->title ? at->options->title
+		: command.data     ? command.data
+				   : "(unknown program)",
+		100);
 	text_add_xml(&at->out, shown.data ? shown.data : "");
 	text_add(&at->out, "</text>\n<text x=\"3\" y=\"36\">");
 	text_add_xml(&at->out, caption.data ? caption.data : "");

@@ -359,6 +359,12 @@ def survived(_):
                 found["Service.churn", "int[]"]["live_bytes"] < sites(all_)["Service.churn", "int[]"]["live_bytes"], found)
 
 
+def kept(target, place):
+    """A profile of what is recorded so far."""
+    java("dump", target.pid, "-f", str(place / "kept.pb"))
+    return str(place / "kept.pb")
+
+
 @TESTS.test
 def forms(_):
     """async-profiler's forms and options, each as what it is"""
@@ -373,6 +379,12 @@ def forms(_):
         hw.need("int[]" in flat and "keepOrders" not in flat, flat)
         hw.need("churn" not in java("dump", target.pid, "-o", "collapsed", "-X", "*.churn"), "-X")
         hw.need("(I)V" in java("dump", target.pid, "-g", "-o", "traces"), "-g")
+        for name in ("titled.svg", "titled.html"):
+            java("dump", target.pid, "-l", "--title", "Orders <& lines>", "-f", str(place / name))
+        hw.need("Orders &lt;&amp; lines&gt;</text>" in (place / "titled.svg").read_text(), "no title in the SVG")
+        page = place / "page.data"
+        hw.ask("html", "--container", "--title", "All orders", "-o", str(page), kept(target, place))
+        hw.need(b'"title": "All orders"' in page.read_bytes(), page.read_bytes()[:200])
         for name, part in (("a.svg", "<svg"), ("a.html", "<html"), ("a.collapsed", "Service.main;"), ("a.txt", "Sites")):
             java("dump", target.pid, "-f", str(place / name))
             hw.need(part in (place / name).read_text(), f"{name}: {(place / name).read_text()[:200]}")
@@ -528,6 +540,11 @@ def refused(_):
     need_java()
     for event, part in (("cpu", "perf record"), ("wall", "async-profiler"), ("lock", "JFR"), ("x", "there is alloc")):
         refuse(2, part, "-e", event, "1")
+    for words, part in ((["-a"], "async-profiler has it"), (["-n"], "leave such frames out with -X"),
+                        (["-L", "debug"], "on stderr"), (["--loop", "1h"], "loop of the shell"),
+                        (["--begin", "f"], "heapwise java start PID"), (["--end", "f"], "heapwise java stop PID"),
+                        (["--title", "T", "-o", "flat"], "heading of a flame graph"), (["--title", "T"], "-f FILE.svg")):
+        refuse(2, part, *words, "1")
     refuse(2, "missing PID")
     refuse(2, "--heap shows what is there now", "1", "--heap", "-d", "3")
     refuse(2, "belong to --heap", "1", "--json")
