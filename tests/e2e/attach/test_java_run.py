@@ -23,8 +23,12 @@ public class Keeper {
 		kept = new Object[count];
 		for (int i = 0; i < count; i++) kept[i] = new int[6000];
 	}
+	static java.nio.ByteBuffer last;
+	static void direct() { last = java.nio.ByteBuffer.allocateDirect(1000); }
+	static void directs(int count) { for (int i = 0; i < count; i++) direct(); }
 	public static void main(String[] words) throws Exception {
 		keep(1000);
+		if (words.length > 0 && words[0].equals("direct")) directs(20000);
 		if (words.length > 0 && words[0].equals("child")) {
 			Process child = new ProcessBuilder(System.getProperty("java.home") + "/bin/java",
 				"-cp", System.getProperty("java.class.path"), "Keeper").inheritIO().start();
@@ -88,6 +92,27 @@ def from_start(folder):
     hw.need(low * 0.8 <= ARRAYS * ARRAY <= high * 1.2, row)
     hw.need(0.5 < row["live_bytes"] / (ARRAYS * ARRAY) < 1.7, row)
     hw.need(hw.report(Path(folder) / "x.hpw")["totals"]["allocations"] > 1000, "malloc was not recorded")
+
+
+@TESTS.test
+def native_stacks(folder):
+    """malloc's stacks go through compiled Java code, and a perf map names it"""
+    options = ("-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-Xbatch",
+               "-XX:TieredStopAtLevel=1")
+    if hw.run(["java", *options, "-version"]).status:
+        raise hw.Skip("this JVM writes no perf map (17 and later do)")
+    ended = run(folder, "direct", options=("--no-java",), java=(*JAVA, *options))
+    hw.need(ended.status == 7, ended)
+    pid = re.search(r"process (\d+)", hw.ask("report", str(Path(folder) / "x.hpw")))[1]
+    try:
+        lines = hw.ask("flame", "--folded", str(Path(folder) / "x.hpw")).splitlines()
+    finally:
+        Path(f"/tmp/perf-{pid}.map").unlink(missing_ok=True)
+    direct = [line for line in lines if "Unsafe_AllocateMemory0" in line]
+    total = sum(int(line.rpartition(" ")[2]) for line in direct)
+    named = sum(int(line.rpartition(" ")[2]) for line in direct if "Keeper.direct" in line)
+    # A JVM interprets what is not called often yet: these frames have no names.
+    hw.need(total >= 20000 * 1000 and named >= 20000 * 1000 * 0.5, f"{named} of {total}: {direct[:3]}")
 
 
 @TESTS.test
