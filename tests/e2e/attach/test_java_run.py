@@ -156,6 +156,10 @@ def refused(folder):
     other.mkdir()
     ended = run(other)
     hw.need(ended.status == 7 and "has a comma" in ended.errors and not profiles(other), ended)
+    deep = Path(folder).joinpath(*["d" * 200] * 5)
+    deep.mkdir(parents=True)
+    ended = run(deep)
+    hw.need(ended.status == 7 and "path is too long" in ended.errors and not profiles(deep), ended)
     archive = f"-XX:ArchiveClassesAtExit={folder}/classes.jsa"
     plain = hw.run([*JAVA, archive, "-cp", str(compiled()), "Keeper"], cwd=folder, env=hw.clean_environment())
     ended = run(folder, java=[*JAVA, archive])
