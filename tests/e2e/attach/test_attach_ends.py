@@ -3,7 +3,8 @@
 """A process that ends, or becomes another program, at any moment of `heapwise attach` and `detach`; threads that end in the
 middle of calls; small stacks.
 
-    test_attach_ends.py [CYCLES]     that many moments for each way to end (default: 4)
+    test_attach_ends.py [CYCLES]     that many moments for each way to end (default: 4; one with a sanitized command, which takes
+                                     many times as long, if HW_TEST_LONG is not set)
 """
 
 import json
@@ -23,7 +24,7 @@ from processes import state, status_line
 from told import collector_of
 
 TESTS = hw.Tests()
-CYCLES = 4
+CYCLES = 4 if hw.SANITIZERS == "none" or "HW_TEST_LONG" in os.environ else 1
 ENDS = hw.TARGETS / "attached_ends"
 WAYS = ("exit", "quick", "exec", "thread-exec", "killed")
 EXIT_CODE = 7
@@ -109,7 +110,7 @@ def looked_at(folder):
         began = time.monotonic()
         need_clear("heap", look(target).wait(hw.TIMEOUT), "")
         whole = time.monotonic() - began
-    for cycle in range(CYCLES // 2):
+    for cycle in range((CYCLES + 1) // 2):
         for way in WAYS:
             delay = choose.uniform(0, whole)
             with running(folder, "exit" if way == "killed" else way, program=ENDS) as target:
@@ -130,7 +131,7 @@ def looked_at(folder):
 @TESTS.test
 def executes_itself(folder):
     """A look at a process that executes itself again and again, with 200 threads that end in it: neither waits for the other"""
-    looks = 30
+    looks = 30 if CYCLES > 1 else 8
     process = subprocess.Popen([hw.TARGETS / "executes_itself", "100000"], start_new_session=True)
     try:
         for look in range(looks):
