@@ -8,6 +8,17 @@ from browser import Browser
 from hw import heapwise
 
 VIEWS = ("overview", "flame", "leaks", "timeline", "tables", "calls", "sizes", "about")
+# False if it is there already: nothing would be drawn. Otherwise true as soon as it has drawn.
+TURN = """new Promise((ret) => {
+    const before = location.href, turned = () => ret(true);
+    delete window.heapwiseFlame;
+    delete window.heapwiseOwners;
+    addEventListener('hashchange', turned, { once: true });
+    location.hash = %s;
+    if (location.href !== before) return;
+    removeEventListener('hashchange', turned);
+    ret(false);
+})"""
 TEXT = "document.getElementById('main').innerText"
 
 KEPT = 30 * 104
@@ -88,10 +99,17 @@ class Page(Browser):
         return one
 
     def go(self, fragment):
+        """Opens the page anew, as a pasted link does."""
         self.open("about:blank")
         self.open(self.page.as_uri() + fragment)
         ready = self.when("document.documentElement.dataset.ready", "document.documentElement.dataset.ready")
         hw.need(ready == "1", f"the page is not shown: {self.evaluate('document.body.innerText')}")
+
+    def turn(self, fragment):
+        """Turns to another view of the page that is open, as a link in it does, which costs a fraction of go(). The page draws
+        at popstate, so all is drawn at hashchange; pictures of the view before are forgotten: when() waits for new ones."""
+        if not self.evaluate(TURN % json.dumps(fragment)):
+            self.go(fragment)
 
     def key(self, key):
         self.evaluate(f"(document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', {{ key: {json.dumps(key)}, bubbles: true, cancelable: true }})), 0")

@@ -42,7 +42,7 @@ def figures(folder):
         text = page.text()
         for name in ("peak_bytes", "live_bytes_at_end", "allocated_bytes"):
             hw.need(amount(totals[name]) in text, f"{name} {amount(totals[name])} is not in {text!r}")
-        page.go("#view=leaks")
+        page.turn("#view=leaks")
         text = page.text()
         hw.need("7 blocks" in text and amount(leaks["definite"]["bytes"]) in text, text)
         hw.need("30 blocks" in text and amount(leaks["reachable"]["bytes"]) in text, text)
@@ -50,7 +50,7 @@ def figures(folder):
         for metric, total in (("peak_bytes", "peak_bytes"), ("live_bytes", "live_bytes_at_end"), ("allocated_bytes", "allocated_bytes"),
                               ("allocations", "allocations"), ("temporary", "temporary")):
             for inverted in ("", "&inverted=1"):
-                page.go(f"#view=flame&metric={metric}{inverted}")
+                page.turn(f"#view=flame&metric={metric}{inverted}")
                 found = page.when("window.heapwiseFlame?.tree", "[heapwiseFlame.tree.total[0], heapwiseFlame.tree.self.reduce((a, b) => a + b, 0)]")
                 hw.need(found == [totals[total], totals[total]], f"{metric}{inverted}: {found}, report: {totals[total]}")
         page.done()
@@ -87,7 +87,7 @@ def search_and_filters(folder):
         hw.need(command.startswith("heapwise flame --metric live_bytes --focus '^keep$'"), command)
         same = heapwise(*command.replace("'", "").split()[1:], "--json", cwd=path.parent)
         hw.need(json.loads(same.text)["tree"]["total"] == KEPT, f"{command}: {same}")
-        page.go("#view=flame&metric=live_bytes&ignore=^keep$")
+        page.turn("#view=flame&metric=live_bytes&ignore=^keep$")
         total = page.when("window.heapwiseFlame?.tree", "heapwiseFlame.tree.total[0]")
         hw.need(total == live - KEPT, f"{total} B in stacks without keep")
         page.evaluate("document.querySelector('.trail button').click(), 0")
@@ -125,6 +125,20 @@ def keyboard_and_history(folder):
 
 
 @TESTS.test
+def nothing_is_kept(folder):
+    """What a page stored is gone when the next one is opened in the same browser: no case depends on another one"""
+    stored = "document.cookie + JSON.stringify({...localStorage})"
+    empty = folder / "empty.html"
+    empty.write_text("<!doctype html><title>empty</title>")
+    for _ in range(2):
+        with Browser(folder) as browser:
+            browser.open(empty.as_uri())
+            hw.need(browser.evaluate(stored) == "{}", f"of the page before: {browser.evaluate(stored)}")
+            browser.evaluate("localStorage.setItem('heapwise-test', 'dark'), 0")
+            hw.need("dark" in browser.evaluate(stored), "nothing can be stored: this test says nothing")
+
+
+@TESTS.test
 def tables_sorted(folder):
     """Tables are sorted and filtered, and CSV has what is shown"""
     path = recording(folder)
@@ -147,7 +161,7 @@ def table_figures(folder):
     with Page(folder, page_of(path)) as page:
         for kind in ("functions", "files", "modules"):
             spots = {spot["short"] or spot["name"]: spot for spot in hw.report(path, "--view", kind)["spots"]}
-            page.go(f"#view=tables&table={kind}&metric=peak_bytes")
+            page.turn(f"#view=tables&table={kind}&metric=peak_bytes")
             rows = page.evaluate("[...document.querySelectorAll('.rows [role=row]')].map((row) => [...row.children].map((cell) => [cell.title, cell.textContent]))")
             hw.need(len(rows) >= 2, f"{kind}: {rows}")
             for flat, cum, share, name, *_ in rows:
@@ -158,7 +172,7 @@ def table_figures(folder):
                 hw.need(cum[0] == f"{spot['cum']['peak_bytes']:,} bytes", f"{kind} {name}: {cum}, report: {spot['cum']['peak_bytes']}")
                 exact = 100 * spot["cum"]["peak_bytes"] / whole
                 hw.need(abs(float(share[1].strip("<>%")) - exact) <= 1, f"{kind} {name}: {share}, exactly {exact}")
-        page.go("#view=tables&table=functions&metric=lost_bytes")
+        page.turn("#view=tables&table=functions&metric=lost_bytes")
         first = page.evaluate("document.querySelector('.rows [role=row]').innerText")
         hw.need("lose" in first and amount(7000) in first, first)
         page.done()
@@ -194,9 +208,9 @@ def hostile_names(folder):
         hw.need(HOSTILE not in made.read_text(), "the file has it as it is")
         with Page(folder, made, "#view=calls") as page:
             for view in VIEWS:
-                page.go(f"#view={view}")
+                page.turn(f"#view={view}")
                 hw.need(page.evaluate("document.images.length + document.querySelectorAll('main script, main style').length") == 0, f"{view}: it became markup")
-            page.go("#view=calls" if file == folded else "#view=about")
+            page.turn("#view=calls" if file == folded else "#view=about")
             for name in names:
                 hw.need(name in page.evaluate("document.body.innerText"), f"{name} is not shown: {page.text()}")
             page.done()
@@ -207,7 +221,7 @@ def narrow_and_dark(folder):
     """At 400 pixels, dark, nothing is wider than the window but what scrolls in itself"""
     with Page(folder, page_of(recording(folder)), width=400, dark=True) as page:
         for view in VIEWS:
-            page.go(f"#view={view}")
+            page.turn(f"#view={view}")
             hw.need(page.evaluate("document.documentElement.dataset.theme") == "dark", "it is light")
             wide = page.evaluate("document.documentElement.scrollWidth")
             hw.need(wide <= 400, f"{view} is {wide} pixels wide")
@@ -221,9 +235,9 @@ def foreign(folder):
     path.write_text("main;read_all;grow 4096\nmain;parse 1024\n")
     with Page(folder, page_of(path)) as page:
         for view in VIEWS:
-            page.go(f"#view={view}")
+            page.turn(f"#view={view}")
             hw.need(not any(word in page.text() for word in ("undefined", "[object", "NaN")), f"{view}: {page.text()}")
-        page.go("#view=flame")
+        page.turn("#view=flame")
         hw.need(page.when("window.heapwiseFlame?.tree", "heapwiseFlame.tree.total[0]") == 5120, "not all of it is there")
         page.done()
 

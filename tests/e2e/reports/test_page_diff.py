@@ -62,7 +62,7 @@ def views(folder):
             page.go(f"#view={view}")
             bad = [word for word in ("undefined", "[object", "NaN", "null") if word in page.text()]
             hw.need(not bad, f"{view}: {bad}: {page.text()}")
-        page.go("#view=overview")
+        page.turn("#view=overview")
         text = page.text()
         for line in told["verdict"] + told["notes"]:
             hw.need(line in text, f"no word of {line!r}: {text}")
@@ -75,14 +75,14 @@ def views(folder):
             place = told["places"][status]
             hw.need(f"{sign}: {place['count']} allocation site, {signed(place['change'])}" in text, f"{status}: {text}")
 
-        page.go("#view=timeline")
+        page.turn("#view=timeline")
         page.evaluate("document.querySelector('details.besides').open = true, 0")
         moments = page.when("document.querySelector('.moments')", "[...document.querySelectorAll('.moments tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
         for column, path in ((1, new), (2, old)):
             times = {one["time_ns"] for one in json.loads(hw.ask("timeline", "--json", path))["snapshots"]}
             hw.need(sum(row[column] != "–" for row in moments) == len(times), f"moments of {path}: {len(times)}; {moments}")
 
-        page.go("#view=flame")
+        page.turn("#view=flame")
         for name, (was, now), label in (("grows", GROWS, "▲ grows +6.00 KiB"), ("leaks", LEAKS, "▲ new: leaks +1.24 KiB"),
                                         ("shrinks", SHRINKS, "▼ shrinks -530 B"), ("stale", STALE, "▼ gone: stale -316 B")):
             found = node_of(page, name)
@@ -90,25 +90,25 @@ def views(folder):
             hw.need(found[4].startswith("hsl(30 " if now > was else "hsl(212 "), f"{name} is {found[4]}")
         steady = node_of(page, "steady")
         hw.need(steady[0] == steady[1] and steady[3] == "steady" and steady[4].startswith("hsl(220 8%"), f"{steady}")
-        page.go("#view=flame&by=change")
+        page.turn("#view=flame&by=change")
         hw.need(node_of(page, "grows")[2] == GROWS[1] - GROWS[0] and not node_of(page, "steady")[2], "the width is no change")
         for only, name in (("new", "leaks"), ("grown", "grows"), ("shrunk", "shrinks"), ("gone", "stale")):
-            page.go(f"#view=flame&only={only}")
+            page.turn(f"#view=flame&only={only}")
             change = page.when("window.heapwiseFlame?.tree", "heapwiseFlame.tree.now[0] - heapwiseFlame.tree.was[0]")
             hw.need(change == told["places"][only]["change"] and node_of(page, name), f"{only}: {change}")
             hw.need(signed(change) in page.text(), page.text())
-        page.go("#view=flame&focus=^grows$")
+        page.turn("#view=flame&focus=^grows$")
         command = page.evaluate("document.querySelector('code').textContent")
         hw.need(f"--base {old}" in command and "--focus '^grows$'" in command, command)
         same = heapwise(*command.replace("'", "").split()[1:], "--json")
         hw.need(json.loads(same.text)["tree"]["total"] == GROWS[1] - GROWS[0], f"{command}: {same}")
-        page.go("#view=flame&q=^leaks$")
+        page.turn("#view=flame&q=^leaks$")
         page.when("document.querySelector('[role=status]').textContent", "0")
         hw.need("matched ▲ +1.24 KiB (new), 0 B → 1.24 KiB" in page.text(), page.text())
 
         cells = "[...document.querySelectorAll('.rows [role=row]')].map((row) => [...row.children].map((cell) => cell.title + '|' + cell.textContent))"
         for kind in ("functions", "files"):
-            page.go(f"#view=tables&table={kind}&metric=live_bytes")
+            page.turn(f"#view=tables&table={kind}&metric=live_bytes")
             spots = json.loads(hw.ask("report", "--view", kind, "--base", old, new, "--json"))["spots"]
             known = {spot["short"] or spot["name"]: spot for spot in spots}
             rows, seen, sizes = page.evaluate(cells), 0, []
@@ -125,14 +125,14 @@ def views(folder):
                         hw.need(row[at].endswith(f"|{sign} {signed(change)}"), f"{kind} {name}: {row}")
             hw.need(seen >= 3 and sizes == sorted(sizes, reverse=True), f"{kind}: {seen} of {rows}, {sizes}")
 
-        page.go("#view=calls")
+        page.turn("#view=calls")
         page.evaluate("document.querySelector('[role=treeitem]').focus(), 0")
         labels = page.evaluate("[...document.querySelectorAll('[role=treeitem]')].map((one) => one.getAttribute('aria-label'))")
         hw.need("grows, ▲ +6.00 KiB (+400%), 1.50 KiB → 7.50 KiB" in labels, f"{labels}")
         hw.need("stale, ▼ -316 B (gone), 316 B → 0 B" in labels and not any(one.startswith("steady") for one in labels), f"{labels}")
-        page.go("#view=leaks")
+        page.turn("#view=leaks")
         hw.need("Still reachable" in page.text() and signed(told["totals"]["live_bytes"]["change"]) in page.text(), page.text())
-        page.go("#view=about")
+        page.turn("#view=about")
         hw.need("diff_old-O0" in page.text() and "diff_new-O2" in page.text(), page.text())
         page.done()
 
@@ -144,15 +144,15 @@ def nothing_changed(folder):
     with Page(folder, page_of(folder, new, new), width=400, dark=True) as page:
         text = page.text()
         hw.need("Nothing changed" in text and "No allocation site differs" in text and "▲" not in text and "▼" not in text, text)
-        page.go("#view=calls")
+        page.turn("#view=calls")
         hw.need("No stack changed" in page.text(), page.text())
         page.evaluate("[...document.querySelectorAll('main button')].find((one) => one.textContent === 'Show all stacks').click(), 0")
         hw.need("main" in page.text() and "= ±0" in page.text(), page.text())
-        page.go("#view=flame")
+        page.turn("#view=flame")
         found = node_of(page, "grows")
         hw.need(found[0] == found[1] and found[3] == "grows", f"{found}")
         for view in VIEWS:
-            page.go(f"#view={view}")
+            page.turn(f"#view={view}")
             wide = page.evaluate("document.documentElement.scrollWidth")
             hw.need(wide <= 400, f"{view} is {wide} pixels wide")
         page.done()
@@ -170,9 +170,9 @@ def unlike(folder):
         for words in (f"estimate: {signed(low)} to {signed(high)}", "not known", "sampled.hpw does not say it", *told["notes"]):
             hw.need(words in text, f"no word of {words!r}: {text}")
         hw.need("sampled: figures are estimates" in page.evaluate("document.querySelector('header').innerText"), "the head")
-        page.go("#view=flame")
+        page.turn("#view=flame")
         hw.need("estimates" in page.text(), page.text())
-        page.go("#view=sizes")
+        page.turn("#view=sizes")
         hw.need("sampling rates differ" in page.text(), page.text())
         page.done()
     files = [folder / "a.folded", folder / "b.folded"]
@@ -180,11 +180,11 @@ def unlike(folder):
     files[1].write_text("main;read_all;grow 8192\nmain;</script><img_src=x_onerror=alert(1)> 100\n")
     with Page(folder, page_of(folder, *files)) as page:
         for view in VIEWS:
-            page.go(f"#view={view}")
+            page.turn(f"#view={view}")
             bad = [word for word in ("undefined", "[object", "NaN", "null") if word in page.text()]
             hw.need(not bad, f"{view}: {bad}: {page.text()}")
             hw.need(not page.evaluate("document.images.length"), f"{view}: a name became markup")
-        page.go("#view=flame")
+        page.turn("#view=flame")
         hw.need(page.when("window.heapwiseFlame?.tree", "[heapwiseFlame.tree.was[0], heapwiseFlame.tree.now[0]]") == [5120, 8292], "the sums")
         page.done()
 

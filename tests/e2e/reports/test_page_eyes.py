@@ -71,22 +71,24 @@ def contrast(folder):
         for theme in ("light", "dark"):
             page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme},
                                                               {"name": "prefers-reduced-motion", "value": "reduce"}])
+            page.go("")
             for view in VIEWS:
-                page.go(f"#view={view}&focus=main&sort=1" if view == "calls" else f"#view={view}")
+                page.turn(f"#view={view}&focus=main&sort=1" if view == "calls" else f"#view={view}")
                 page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true)), new Promise(requestAnimationFrame), 0")
                 if view == "about":
                     page.key("?")
                 found = page.evaluate(CONTRAST)
                 pairs += found["pairs"]
+                page.evaluate("document.querySelector('dialog')?.close(), 0")
                 hw.need(not found["low"], f"{view}, {theme}: {found['low'][:10]}")
             for colour in ("module", "name", "one", "temporary"):
-                page.go(f"#view=flame&metric=allocations&colour={colour}")
+                page.turn(f"#view=flame&metric=allocations&colour={colour}")
                 page.when("window.heapwiseFlame?.tree", "0")
                 page.evaluate(CONTRAST)
                 found = page.evaluate(BOXES)
                 boxes += found["count"]
                 hw.need(not found["low"], f"{colour}, {theme}: {found['low'][:10]}")
-        page.go("#view=overview")
+        page.turn("#view=overview")
         page.evaluate("document.documentElement.style.setProperty('--dim', '#777'), 0")
         hw.need(page.evaluate(CONTRAST)["low"], "dim text on dark ground is not found")
         hw.need(pairs > 40 and boxes > 50, f"{pairs} pairs, {boxes} boxes were looked at")
@@ -113,15 +115,15 @@ def screen_readers(folder):
         hw.need(any(role == "treeitem" and "KiB" in name and "%" in name for role, name in found), f"{found}")
         hw.need(("navigation", "Views") in found and any(role == "main" for role, _ in found), f"{found}")
         hw.need(all(name for role, name in found if role in ("button", "combobox", "searchbox", "textbox", "link", "image")), f"{found}")
-        page.go("#view=timeline")
+        page.turn("#view=timeline")
         page.evaluate(opened)
         page.when("document.querySelectorAll('.besides td').length > 2", "0")
         found = accessible(page)
         hw.need(any(role == "image" and "moments" in name for role, name in found), f"{found}")
-        page.go("#view=tables")
+        page.turn("#view=tables")
         found = [role for role, _ in accessible(page)]
         hw.need("grid" in found and "gridcell" in found and "columnheader" in found, f"{found}")
-        page.go("#view=sizes")
+        page.turn("#view=sizes")
         found = accessible(page)
         hw.need(any(role == "image" and name.startswith("Sizes: up to") for role, name in found), f"{found}")
         page.done()
@@ -133,11 +135,11 @@ def paper(folder):
     path = recording(folder)
     with Page(folder, page_of(path), dark=True) as page:
         for view in VIEWS:
-            page.go(f"#view={view}")
+            page.turn(f"#view={view}")
             printed = base64.b64decode(page.call("Page.printToPDF", printBackground=True)["data"])
             hw.need(printed.startswith(b"%PDF") and len(printed) > 5000, f"{view}: {len(printed)} bytes")
             hw.need(page.evaluate("document.documentElement.dataset.theme") == "dark", f"{view}: it stays light")
-        page.go("#view=tables")
+        page.turn("#view=tables")
         page.call("Emulation.setEmulatedMedia", media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint')), 0")
         hw.need(page.evaluate("document.documentElement.dataset.theme") == "light", "it is dark")

@@ -89,7 +89,7 @@ SHOWN = """(() => {
 
 
 def flame_of(page, metric, **filters):
-    page.go("#" + "&".join(f"{key}={quote(value)}" for key, value in {"view": "flame", "metric": metric, "names": "1", **filters}.items()))
+    page.turn("#" + "&".join(f"{key}={quote(value)}" for key, value in {"view": "flame", "metric": metric, "names": "1", **filters}.items()))
 
 
 def shown(page):
@@ -176,7 +176,7 @@ def filter_bar(folder):
         page.evaluate("(() => { const f = document.querySelector('.bar input[type=search]:not(#find)'); f.value = 'make'; })(), 0")
         page.evaluate(press.format("'Without'"))
         hw.need(page.evaluate("new URLSearchParams(location.hash.slice(1)).get('ignore')") == "make", page.evaluate("location.hash"))
-        page.go("#view=flame&metric=allocated_bytes")
+        page.turn("#view=flame&metric=allocated_bytes")
         page.when("window.heapwiseFlame?.tree", "0")
         page.evaluate("document.querySelector('main canvas').focus(), 0")
         for _ in range(4):
@@ -199,19 +199,19 @@ def both_ways(folder):
     path = names(folder)
     with Page(folder, page_of(path)) as page:
         for metric in ("allocated_bytes",):
-            page.go(f"#view=flame&metric={metric}&names=1&of={quote('parse')}")
+            page.turn(f"#view=flame&metric={metric}&names=1&of={quote('parse')}")
             page.when("window.heapwiseFlame?.tree", "0")
             hw.need(page.evaluate("document.querySelectorAll('main canvas').length") == 2, "there is one picture")
             wanted = told("tree", path, "--metric", metric, "--callees", "^parse$")
             same(shown(page), wanted, "callees")
             for way in ("callers", "callees"):
-                page.go(f"#view=calls&metric={metric}&of={quote('parse')}{'&inverted=1' if way == 'callers' else ''}")
+                page.turn(f"#view=calls&metric={metric}&of={quote('parse')}{'&inverted=1' if way == 'callers' else ''}")
                 command = shlex.split(page.evaluate("document.querySelector('.trail + .bar code').textContent"))
                 ended = heapwise(*command[1:], "--json", cwd=folder)
                 hw.need(f"--{way}" in command and ended.status == 0, f"{command}: {ended}")
                 hw.need(json.loads(ended.text)["tree"]["total"] == sum(row[1] for row in wanted if row[0].count(";") == 0), f"{command}")
         for module, bytes_of in (("libother.so", 7000), ("n", 100 + 300 + 10 * 50)):
-            page.go(f"#view=flame&metric=allocated_bytes&of=make&ofin={quote(str(folder / module))}")
+            page.turn(f"#view=flame&metric=allocated_bytes&of=make&ofin={quote(str(folder / module))}")
             page.when("window.heapwiseFlame?.tree", "0")
             hw.need(page.evaluate("heapwiseFlame.tree.total[0]") == bytes_of, f"{module}: {page.text()}")
         page.done()
@@ -255,7 +255,7 @@ def colours(folder):
         page.when("document.querySelectorAll('main canvas').length === 2", "0")
         now = page.evaluate(swatches)
         hw.need({"n", "libother.so", "libc.so.6"} <= set(now) and now.items() <= before.items(), f"{before}, of a function: {now}")
-        page.go("#view=flame&metric=allocations&colour=temporary")
+        page.turn("#view=flame&metric=allocations&colour=temporary")
         page.when("window.heapwiseFlame?.tree", "0")
         hw.need("0% temporary" in page.evaluate("document.querySelector('.legend').innerText"), page.text())
         page.evaluate("document.querySelector('main canvas').focus(), 0")
@@ -290,7 +290,7 @@ def suppressions(folder):
         known.write_text("".join(wanted))
         rest = json.loads(heapwise("leaks", "--json", "--suppressions", known, path).text)["leaks"]["summary"]
         hw.need(rest["definite"]["blocks"] == 0 and rest["suppressed"]["blocks"] >= 7, f"{rest}")
-        page.go("#view=overview")
+        page.turn("#view=overview")
         found = set(copied(page, "Copy a suppression"))
         hw.need(found and found <= set(wanted), f"{found}")
         page.done()
@@ -312,11 +312,11 @@ def tables_by_keys(folder):
         hw.need(row[3] in chosen and row[0].isdigit(), f"{row}: {chosen}")
         page.key("Enter")
         hw.need(page.when("window.heapwiseFlame?.tree", "new URLSearchParams(location.hash.slice(1)).get('of')") == row[3], page.evaluate("location.hash"))
-        page.go("#view=tables&metric=allocated_bytes")
+        page.turn("#view=tables&metric=allocated_bytes")
         page.evaluate("document.querySelector('.head button').focus(), document.activeElement.click(), 0")
         hw.need(page.evaluate("document.activeElement.closest('[role=columnheader]')?.getAttribute('aria-sort')") == "ascending", "the focus is lost")
         for kind in ("functions", "files", "modules", "threads"):
-            page.go(f"#view=tables&table={kind}&metric=allocated_bytes")
+            page.turn(f"#view=tables&table={kind}&metric=allocated_bytes")
             rows = page.evaluate("document.querySelectorAll('.rows [role=row]').length")
             text = copied(page, "Copy as Markdown")[0].splitlines()
             hw.need(len(text) == rows + 2 and all(line.startswith("|") for line in text), f"{kind}: {text}")

@@ -32,7 +32,7 @@ NAMES = """JSON.stringify([0, 1e6].map((aside) => {
 
 
 def table_of(page, kind, **fragment):
-    page.go("#" + urlencode({"view": "tables", "table": kind, "metric": "allocated_bytes", **fragment}))
+    page.turn("#" + urlencode({"view": "tables", "table": kind, "metric": "allocated_bytes", **fragment}))
     return sorted(row for row in json.loads(page.evaluate(ROWS)) if row[2])
 
 
@@ -61,7 +61,7 @@ def filtered(folder):
             hw.need("heapwise report --view functions --sort allocated_bytes" in page.text(), page.text())
         hw.need(table_of(page, "functions", focus="^lose$") != before, "the filter changes nothing")
         for view, says in (("leaks", True), ("overview", True), ("flame", False)):
-            page.go(f"#view={view}&focus=lose")
+            page.turn(f"#view={view}&focus=lose")
             hw.need(("of all stacks" in page.text()) == says, f"{view}: {page.text()}")
         page.done()
 
@@ -71,7 +71,7 @@ def sites(folder):
     """Allocation sites are the report's; a name leads to its box of the flame graph"""
     path = recording(folder)
     with Page(folder, page_of(path)) as page:
-        page.go("#view=tables&table=sites&metric=allocated_bytes")
+        page.turn("#view=tables&table=sites&metric=allocated_bytes")
         shown = json.loads(page.evaluate("JSON.stringify([...document.querySelectorAll('.rows [role=row]')].map((row) => Number(row.firstElementChild.title.replace(/[^0-9]/g, ''))))"))
         wanted = sorted((site["allocated_bytes"] for site in hw.report(path, "--view", "sites")["sites"]), reverse=True)
         hw.need(shown == wanted, f"{shown}, and not {wanted}")
@@ -80,7 +80,7 @@ def sites(folder):
         page.when("window.heapwiseFlame?.tree && heapwiseFlame.zoomed", "0")
         name, total = page.evaluate("[heapwiseFlame.options.label(heapwiseFlame.zoomed), heapwiseFlame.tree.total[heapwiseFlame.zoomed]]")
         hw.need(name == "work" and total == 5 * 50000, f"{name}: {total}")
-        page.go("#view=overview")
+        page.turn("#view=overview")
         hw.need("Most allocations" in page.text() and "30 calls" in page.text(), page.text())
         page.done()
 
@@ -91,7 +91,7 @@ def narrow(folder):
     path = recording(folder)
     with Page(folder, page_of(path), width=400) as page:
         for kind in (*SPOTS, "sites", "threads"):
-            page.go(f"#view=tables&table={kind}")
+            page.turn(f"#view=tables&table={kind}")
             for rows in json.loads(page.evaluate(NAMES)):
                 hw.need(rows, f"{kind}: no rows")
                 for name, left, right, is_above in rows:
@@ -99,13 +99,13 @@ def narrow(folder):
             hw.need(page.evaluate("document.documentElement.scrollWidth") <= 400, f"{kind} is wider than 400 pixels")
             tab = page.evaluate("(({left, right}) => [left, right])(document.querySelector('[aria-current]').getBoundingClientRect())")
             hw.need(tab[0] >= 0 and tab[1] <= 400, f"the tab of the view is at {tab}")
-        page.go("#view=tables")
+        page.turn("#view=tables")
         head = "document.querySelector('.table .head').getBoundingClientRect().top - document.querySelector('.table').getBoundingClientRect().top"
         page.evaluate("(() => { const box = document.querySelector('.table'); box.style.maxHeight = '150px'; box.scrollTop = 60; })(), 0")
         hw.need(page.evaluate(head) < 5, f"the head has gone with the rows: {page.evaluate(head)}")
         page.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
         page.when("!document.querySelector('.table.tall') && document.querySelector('.rows [role=row]').children[3].classList.contains('name')", "0")
-        page.go("#view=tables&table=threads")
+        page.turn("#view=tables&table=threads")
         hw.need("1 row" in page.text() and "1 rows" not in page.text(), page.text())
         page.done()
 
@@ -115,10 +115,10 @@ def first_sight(folder):
     """The call tree is open up to where it branches; the peak's label is above the curve"""
     path = recording(folder)
     with Page(folder, page_of(path)) as page:
-        page.go("#view=calls&metric=allocated_bytes")
+        page.turn("#view=calls&metric=allocated_bytes")
         names = page.evaluate("[...document.querySelectorAll('[role=treeitem]')].filter((one) => !one.parentElement.closest('[hidden]')).map((one) => one.ariaLabel ?? one.getAttribute('aria-label')).join('\\n')")
         hw.need("\nmain," in names and "\nwork," in names, names)
-        page.go("#view=timeline")
+        page.turn("#view=timeline")
         page.when("document.querySelector('.u-over')", "0")
         room = page.evaluate("document.querySelector('.u-over').getBoundingClientRect().top - document.querySelector('.u-wrap').getBoundingClientRect().top")
         hw.need(room >= 13, f"no room for a label above the chart: {room}")
