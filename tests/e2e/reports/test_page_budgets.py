@@ -22,7 +22,8 @@ DEPTH = 35
 FRAMES = 30
 # CPU time of the main thread: until a flame graph of 115,000 nodes is painted, and for a frame of it.
 PAINT_MS, FRAME_MS = 150, 8
-# Times these; two dozen threads on two cores make them 443 and 10.8 ms. The best of some tries counts.
+# Times these; two dozen threads on two cores make them 443 and 10.8 ms. The best of some tries counts, so one that is good enough
+# is the last.
 PAINT_PATIENT, FRAME_PATIENT, TRIES = 5, 3, 3
 
 # Seconds for frames of a zoom, each with a part of the graph a little smaller.
@@ -146,7 +147,7 @@ def hundred_thousand(folder):
         after, steps = painted(page, 90_000), marks(page)
         found = need_frames(page)
         for view in ("calls", "tables", "overview"):
-            page.go(f"#view={view}")
+            page.turn(f"#view={view}")
             hw.need(len(page.text()) > 30, f"{view}: {page.text()}")
         page.done()
     return times(115_000, made, after, steps, found)
@@ -162,15 +163,17 @@ def cpu(folder):
     for _ in range(TRIES):
         with Page(folder, empty) as page:
             page.evaluate("0")
-            before = page.cpu_ms()
+            before = page.cpu()
             page.open(made.as_uri() + "#view=flame")
             page.when("window.heapwiseFlame?.drawn", "new Promise((ret) => requestAnimationFrame(() => requestAnimationFrame(() => ret(0))))")
-            paints.append(page.cpu_ms() - before)
+            paints.append(page.cpu_ms(before))
             page.evaluate(SOME_FRAMES)  # as often as it takes to be compiled
-            before = page.cpu_ms()
+            before = page.cpu()
             page.evaluate(SOME_FRAMES)
-            frames.append((page.cpu_ms() - before) / FRAMES)
+            frames.append(page.cpu_ms(before) / FRAMES)
             page.done()
+        if min(paints) <= PAINT_PATIENT * PAINT_MS and min(frames) <= FRAME_PATIENT * FRAME_MS:
+            break
     hw.need(0 < min(paints) <= PAINT_PATIENT * PAINT_MS, f"the first paint takes {min(paints):.0f} ms, which are to be {PAINT_MS}")
     hw.need(0 < min(frames) <= FRAME_PATIENT * FRAME_MS, f"a frame takes {min(frames):.1f} ms, which are to be {FRAME_MS}")
     return f"CPU time of the main thread: first paint {min(paints):.0f} ms, a frame {min(frames):.2f} ms"
