@@ -71,13 +71,13 @@ def meanings(folder):
                 found = asked["tree"]["total"]
                 hw.need(said[meaning].endswith(amount(found)), f"{meaning}: {command}: {found}, the page says {said[meaning]}")
                 wanted.setdefault(meaning, found)
-            page.go(f"#view=flame&range={start}..{end}&metric=range_{meaning}_bytes")
+            page.turn(f"#view=flame&range={start}..{end}&metric=range_{meaning}_bytes")
             # When moments are decides whether anything shrank between two of them.
             found = total(page) if wanted[meaning] else 0
             hw.need(found == wanted[meaning] and (found or "Nothing is left" in page.text()), f"{meaning}: {found} in the flame graph, wanted {wanted[meaning]}")
             chip = page.evaluate("document.querySelector('.trail')?.textContent ?? ''")
             hw.need("range" in chip, f"{meaning}: the range is not in the trail: {chip!r}")
-            page.go(f"#view=timeline&range={start}..{end}")
+            page.turn(f"#view=timeline&range={start}..{end}")
         page.evaluate(f"{BUTTONS}[1].click(), 0")
         allocated = page.evaluate(COMMANDS)[1].split()
         hw.need(allocated[:2] == ["heapwise", "html"] and "--from" in allocated, f"{allocated}")
@@ -156,7 +156,7 @@ def hands(folder):
             hw.need(abs(number - near) <= 1, f"{part} of the time is moment {near}, not {number}")
         hw.need(page.evaluate(f"{BUTTONS}.length") == 4, page.text())
         # Other views show it until it is removed.
-        page.go(f"#view=tables&range={int(times[10])}ns..{int(times[20])}ns&metric=range_live_bytes")
+        page.turn(f"#view=tables&range={int(times[10])}ns..{int(times[20])}ns&metric=range_live_bytes")
         hw.need("Live at the end of the range" in page.evaluate("document.querySelector('.trail').textContent"), page.text())
         page.evaluate("document.querySelector('.trail button').click(), 0")
         hw.need("range" not in page.evaluate("location.hash"), page.evaluate("location.hash"))
@@ -169,7 +169,7 @@ def without(folder):
     path = recording(folder)
     with Page(folder, page_of(path, "--from", "peak"), "#view=timeline&range=1s..2s&metric=range_live_bytes") as page:
         hw.need("No range can be chosen: moments are counted" in page.text(), page.text())
-        page.go("#view=flame&range=1s..end&metric=range_live_bytes")
+        page.turn("#view=flame&range=1s..end&metric=range_live_bytes")
         hw.need(total(page) > 0 and "range" not in page.evaluate("document.querySelector('main select').value"), page.text())
         page.done()
     # Of another tool's file ranges can be chosen, but no command knows its moments.
