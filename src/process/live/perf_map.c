@@ -115,6 +115,19 @@ static bool line_parse(const char *text, size_t len, struct perf_map_line *ret)
 	return ret->name_bytes && ret->bytes;
 }
 
+/* Up to the end of a line or `size` - 1 bytes, NULs too; ended by a NUL. Returns how many. */
+static size_t text_read(FILE *map, char *text, size_t size)
+{
+	size_t len = 0;
+	for (int c; len + 1 < size && (c = getc_unlocked(map)) != EOF;) {
+		text[len++] = (char)c;
+		if (c == '\n')
+			break;
+	}
+	text[len] = '\0';
+	return len;
+}
+
 /* Of a line too long to be one the end is passed over. */
 enum perf_map_state perf_map_each(
 	FILE *map, bool (*take)(void *context, const struct perf_map_line *line), void *context)
@@ -123,17 +136,15 @@ enum perf_map_state perf_map_each(
 	struct perf_map_line line = {.offset = 0};
 	uint64_t seen = 0;
 	bool whole = true;
-	while (fgets(text, sizeof(text), map)) {
-		size_t len = strlen(text);
+	for (size_t bytes; (bytes = text_read(map, text, sizeof(text)));) {
 		bool begins = whole;
 		if (seen >= PERF_MAP_BYTES_MAX)
 			return PERF_MAP_CUT;
 		line.offset = seen;
-		seen += len ? len : 1;
-		whole = len && text[len - 1] == '\n';
-		if (whole)
-			text[--len] = '\0';
-		if (begins && line_parse(text, len, &line) && !take(context, &line))
+		seen += bytes;
+		whole = text[bytes - 1] == '\n';
+		text[bytes - whole] = '\0';
+		if (begins && line_parse(text, strlen(text), &line) && !take(context, &line))
 			break;
 	}
 	return PERF_MAP_READ;

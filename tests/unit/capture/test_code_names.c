@@ -100,6 +100,23 @@ CASE(no_lines, "what is no line of a list is passed over")
 	place_close(&place);
 }
 
+CASE(holes, "NULs count as bytes of a list: one with a large hole is cut")
+{
+	static const char first[] = "1000 10 first\n", last[] = "\n1000 10 last\n";
+	struct place place;
+	place_open(&place);
+	note(&place, 0x1001);
+	write_list(&place, first, sizeof(first) - 1);
+	int fd = open(place.list, O_WRONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && pwrite(fd, last, sizeof(last) - 1, (off_t)PERF_MAP_BYTES_MAX) ==
+				 (ssize_t)sizeof(last) - 1);
+	close(fd);
+	read_names(&place);
+	CHECK_U64(place.names.state, PERF_MAP_CUT);
+	check_row(&place, 0, 0x1001, "first");
+	place_close(&place);
+}
+
 CASE(long_lines, "a line without an end names with its beginning, once")
 {
 	struct text text;
