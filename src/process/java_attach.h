@@ -86,6 +86,13 @@ struct error *java_library_place(
  */
 const char *java_main_word(const char *cmdline, size_t len);
 
+/*
+ * How many words of a command line, the JVM's name with them, another option may stand behind: all
+ * before -jar, -m, --module, the main class or the first @argfile, which may have the end of the
+ * options in it, or the beginning of one.
+ */
+size_t java_options_count(const char *cmdline, size_t len);
+
 /* What jps calls a JVM, from the `len` bytes of its /proc/PID/cmdline: the main class, or the file
  * of -jar without its directory. NULL: there is none; or no memory. The caller frees it. */
 char *java_main_name(const char *cmdline, size_t len);

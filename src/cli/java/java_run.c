@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/recording_file.h"
@@ -23,6 +24,7 @@
 
 #define TOOL_OPTIONS "JAVA_TOOL_OPTIONS"
 #define SHOWN_MOST 4u
+#define OPTIONS_FILE_BYTES_MAX ((size_t)1 << 20)
 /* The agent's room for a path, less a PID. */
 #define PATH_MOST 1000u
 
@@ -42,16 +44,52 @@ static bool image_is_java(const char *image)
 
 /* Options of a JVM that writes an archive of classes, and ends if it has an agent (17 and later).
  */
-static const char *option_against(char *const *argv)
+static const char *option_against(const char *text)
 {
 	static const char *const options[] = {"-Xshare:dump", "-XX:ArchiveClassesAtExit",
-		"-XX:+AutoCreateSharedArchive", "-XX:AOTMode=record", "-XX:AOTMode=create",
-		"-XX:AOTCacheOutput"};
-	for (size_t i = 1; argv[i] && *argv[i] == '-'; i++)
-		for (size_t k = 0; k < ARRAY_SIZE(options); k++)
-			if (!strncmp(argv[i], options[k], strlen(options[k])))
-				return options[k];
+		"-XX:+RecordDynamicDumpInfo", "-XX:+AutoCreateSharedArchive", "-XX:AOTMode=record",
+		"-XX:AOTMode=create", "-XX:AOTCacheOutput"};
+	for (size_t i = 0; text && i < ARRAY_SIZE(options); i++)
+		if (strstr(text, options[i]))
+			return options[i];
 	return NULL;
+}
+
+/* Such an option in a file of options. One that can't be read, or is longer, the JVM will judge. */
+static const char *file_against(const char *path)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	size_t len;
+	struct stat st;
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	struct error *error = read_file(path, OPTIONS_FILE_BYTES_MAX, &data, &len);
+	const char *against = error ? NULL : option_against((const char *)data);
+	error_destroy(error);
+	return against;
+}
+
+static const char *word_against(const char *word)
+{
+	static const char options_file[] = "-XX:VMOptionsFile=";
+	if (*word == '@')
+		return file_against(word + 1);
+	if (!strncmp(word, options_file, sizeof(options_file) - 1))
+		return file_against(word + sizeof(options_file) - 1);
+	return *word == '-' ? option_against(word) : NULL;
+}
+
+/* Of the command line up to the program's own words, and of the variables that JVMs read. */
+static const char *line_against(const struct buf *line)
+{
+	static const char *const variables[] = {"JDK_JAVA_OPTIONS", TOOL_OPTIONS, "_JAVA_OPTIONS"};
+	const char *word = (const char *)line->data, *end = word + line->len;
+	const char *main = java_main_word(word, line->len), *against = NULL;
+	for (; word < (main ? main : end) && !against; word += strlen(word) + 1)
+		against = word_against(word);
+	for (size_t i = 0; i < ARRAY_SIZE(variables) && !against; i++)
+		against = option_against(getenv(variables[i]));
+	return against;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -101,23 +139,16 @@ static const char *why_unfit(const char *library, const char *pattern, bool is_v
 	return NULL;
 }
 
-/* The program's name for the profile, or nothing. */
+/* The program's name for the profile, or nothing. Behind an @argfile it may be in that file. */
 static void program_add(struct text *words, const struct buf *line)
 {
-	_cleanup_free_ char *name = java_main_name((const char *)line->data, line->len);
+	const char *text = (const char *)line->data, *main = java_main_word(text, line->len);
+	for (const char *word = text; main && word < main; word += strlen(word) + 1)
+		if (*word == '@')
+			return;
+	_cleanup_free_ char *name = java_main_name(text, line->len);
 	if (name && strlen(name) < 200 && !strpbrk(name, ", \t\n"))
 		text_printf(words, ",program=%s", name);
-}
-
-/* Where the agent's option goes: after all others, as an agent of the user comes first then, and
- * has the sampling if it wants that. */
-static size_t place_of(const struct buf *line)
-{
-	const char *text = (const char *)line->data, *main = java_main_word(text, line->len);
-	size_t place = 0;
-	for (; main && text < main; text += strlen(text) + 1)
-		place++;
-	return max(place, (size_t)1);
 }
 
 /* ---- Before the program ---------------------------------------------------------------------- */
@@ -141,21 +172,28 @@ static char *argument_make(struct java_run *run, const char *library, const stru
 	return text_steal(&words);
 }
 
-static struct error *argument_insert(
-	struct java_run *run, const char *library, struct launch_options *launch)
+/* The words with NULs between them, as in /proc/PID/cmdline. */
+static struct error *line_make(char *const *argv, struct buf *ret)
 {
-	_cleanup_(buf_deinit) struct buf line;
+	for (; *argv; argv++)
+		if (!buf_bytes(ret, *argv, strlen(*argv) + 1))
+			return error_no_memory();
+	return NULL;
+}
+
+/* Behind the other options, as an agent of the user comes first then, and has the sampling if it
+ * wants that. */
+static struct error *argument_insert(struct java_run *run, const char *library,
+	const struct buf *line, struct launch_options *launch)
+{
 	size_t count = 0;
-	bool has_room = true;
-	buf_init(&line);
-	for (; launch->argv[count]; count++)
-		has_room = has_room &&
-			   buf_bytes(&line, launch->argv[count], strlen(launch->argv[count]) + 1);
-	run->argument = has_room ? argument_make(run, library, &line) : NULL;
+	while (launch->argv[count])
+		count++;
+	run->argument = argument_make(run, library, line);
 	run->argv = calloc(count + 2, sizeof(*run->argv));
 	if (!run->argv || !run->argument)
 		return error_no_memory();
-	size_t place = place_of(&line);
+	size_t place = java_options_count((const char *)line->data, line->len);
 	memcpy(run->argv, launch->argv, place * sizeof(*run->argv));
 	run->argv[place] = run->argument;
 	memcpy(run->argv + place + 1, launch->argv + place, (count - place) * sizeof(*run->argv));
@@ -182,12 +220,16 @@ struct error *java_run_prepare(
 	run->is_java = !run->off && image_is_java(image);
 	if (!run->is_java && !run->children)
 		return NULL;
-	const char *against = run->is_java ? option_against(launch->argv) : NULL;
+	_cleanup_(buf_deinit) struct buf line;
+	buf_init(&line);
+	struct error *error = line_make(launch->argv, &line);
+	const char *against = error ? NULL : line_against(&line);
 	if (against) {
 		message("Java objects are not recorded: %s takes no agent", against);
 		return NULL;
 	}
-	struct error *error = java_library_find(&library);
+	if (!error)
+		error = java_library_find(&library);
 	if (!error)
 		error = pattern_make(launch, &run->pattern);
 	if (error)
@@ -201,7 +243,7 @@ struct error *java_run_prepare(
 	}
 	clock_gettime(CLOCK_REALTIME, &run->begun);
 	if (run->is_java)
-		error = argument_insert(run, library, launch);
+		error = argument_insert(run, library, &line, launch);
 	return !error && run->children ? variable_set(run, library) : error;
 }
 
@@ -284,7 +326,20 @@ static char *answer_read(const struct java_run *run)
 	return strdup(text);
 }
 
-void java_run_describe(const struct java_run *run, bool quiet)
+static void folder_remove(struct java_run *run)
+{
+	_cleanup_free_ char *path = NULL;
+	if (run->folder && asprintf(&path, "%s/reply", run->folder) < 0)
+		path = NULL;
+	if (path)
+		unlink(path);
+	if (run->folder)
+		rmdir(run->folder);
+	free(run->folder);
+	run->folder = NULL;
+}
+
+static void profiles_report(const struct java_run *run, bool quiet)
 {
 	if (!run->pattern || profiles_describe(run, quiet) || !run->is_java)
 		return;
@@ -299,17 +354,17 @@ void java_run_describe(const struct java_run *run, bool quiet)
 		message("the profile of Java objects is lost: the JVM ended without writing it");
 }
 
+/* Removes the folder here, as heapwise ends by the signal that the program ended by. */
+void java_run_describe(struct java_run *run, bool quiet)
+{
+	profiles_report(run, quiet);
+	folder_remove(run);
+}
+
 void java_run_deinit(struct java_run *run)
 {
-	_cleanup_free_ char *path = NULL;
-	if (run->folder && asprintf(&path, "%s/reply", run->folder) < 0)
-		path = NULL;
-	if (path)
-		unlink(path);
-	if (run->folder)
-		rmdir(run->folder);
+	folder_remove(run);
 	free(run->pattern);
-	free(run->folder);
 	free(run->argument);
 	free(run->argv);
 	*run = (struct java_run){.off = false};

@@ -37,7 +37,7 @@ struct error *java_run_prepare(
 	struct java_run *run, const char *image, struct launch_options *launch) must_check_;
 
 /* Says which profiles there are, with `quiet` only what is missing. */
-void java_run_describe(const struct java_run *run, bool quiet);
+void java_run_describe(struct java_run *run, bool quiet);
 
 void java_run_deinit(struct java_run *run);
 

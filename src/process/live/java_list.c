@@ -73,6 +73,23 @@ const char *java_main_word(const char *cmdline, size_t len)
 	return NULL;
 }
 
+size_t java_options_count(const char *cmdline, size_t len)
+{
+	len = whole_words(cmdline, len);
+	const char *end = cmdline + len;
+	const char *word = len ? word_next(cmdline, end) : NULL;
+	size_t count = 1;
+	for (; word && *word == '-' && !names_next(word); word = word_next(word, end)) {
+		bool is_pair = takes_next(word);
+		if (is_pair)
+			word = word_next(word, end);
+		if (!word || (is_pair && *word == '@'))
+			break;
+		count += is_pair ? 2 : 1;
+	}
+	return count;
+}
+
 char *java_main_name(const char *cmdline, size_t len)
 {
 	const char *word = java_main_word(cmdline, len);

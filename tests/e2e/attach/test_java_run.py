@@ -179,6 +179,33 @@ def refused(folder):
 
 
 @TESTS.test
+def files_of_options(folder):
+    """a program whose main class is in an @argfile gets its own words alone, and is recorded"""
+    (Path(folder) / "words").write_text(f"-cp {compiled()} Keeper")
+    ended = hw.run([hw.HEAPWISE, "run", "-o", "x.hpw", *JAVA, "@words", "halt"], cwd=folder,
+                   env=hw.clean_environment())
+    hw.need(ended.status == 5 and len(profiles(folder)) == 1 and kept(profiles(folder)[0]), ended)
+
+
+@TESTS.test
+def archives(folder):
+    """an option that takes no agent is found behind a class path, in files and in variables, and the JVM runs"""
+    archive = f"-XX:ArchiveClassesAtExit={folder}/classes.jsa"
+    (Path(folder) / "words").write_text(archive)
+    places = [([*JAVA, "-cp", str(compiled()), archive], {}), ([*JAVA, "@words"], {}),
+              ([*JAVA, "-XX:VMOptionsFile=words"], {}), (JAVA, {"JDK_JAVA_OPTIONS": archive})]
+    for java, variables in places:
+        command = [*java, "-cp", str(compiled()), "Keeper"]
+        environment = {**hw.clean_environment(), **variables}
+        plain = hw.run(command, cwd=folder, env=environment)
+        ended = hw.run([hw.HEAPWISE, "run", "-f", "-o", "x.hpw", *command], cwd=folder, env=environment)
+        kept_both = "kept 1000" in ended.text, "kept 1000" in plain.text
+        hw.need(ended.status == plain.status and kept_both in ((True, True), (False, False)), f"{ended} {plain}")
+        hw.need("JVMTI agent" not in ended.text + ended.errors, ended)
+        hw.need("takes no agent" in ended.errors and not profiles(folder), ended)
+
+
+@TESTS.test
 def others(folder):
     """JVMs of other versions that are here, too"""
     compiled()

@@ -69,6 +69,19 @@ CASE(answers, "an answer has a status and text")
 		java_answer_split("99999999999\n", &status, &text), ERROR_ENVIRONMENT, "no status");
 }
 
+#define COUNT(words) java_options_count(words, sizeof(words) - 1)
+
+CASE(options, "an option may stand before the main class, and before a file that may have it")
+{
+	CHECK_U64(COUNT("java\0"), 1);
+	CHECK_U64(COUNT("java\0-version\0"), 2);
+	CHECK_U64(COUNT("java\0-cp\0a\0-Xint\0Main\0-Xint\0"), 4);
+	CHECK_U64(COUNT("java\0-Xint\0-jar\0a.jar\0"), 2);
+	CHECK_U64(COUNT("java\0-Xint\0@file\0-Xint\0Main\0"), 2);
+	CHECK_U64(COUNT("java\0-Xint\0-cp\0@file\0Main\0"), 2);
+	CHECK_U64(COUNT("java\0-Xint\0-cp\0"), 2);
+}
+
 #define STATE                                                                                      \
 	"ok\nrecording=1\nstarted=1\ninterval=65536\ndepth=256\nfollows_live=1\nsamples=12\n"      \
 	"lost=1\ncut=2\ncollections=3\nlive=4\nmemory=5\nrecorded_ns=6\n"
