@@ -117,6 +117,23 @@ static bool is_array(void *context, uint32_t site)
 	return kind == HW_NEW_ARRAY || kind == HW_NEW_ARRAY_NOTHROW;
 }
 
+/* Python's Include/internal/pycore_gc.h: PyGC_Head; pycore_object.h: _PyType_PreHeaderSize(). */
+#define PYTHON_HEADER_BYTES 16u
+/* Objects/dictobject.c, 3.11 and 3.12: new_values() puts up to so many bytes before the values; of
+ * objects that have no dict yet, 3.12 marks the pointer by one less. */
+#define PYTHON_VALUES_PREFIX_BYTES 48u
+
+/* Pointers to objects of CPython lead to after what stands before them in their blocks: the garbage
+ * collector's header, and before that from 3.11 on attributes and weak references (2 words). */
+static bool is_start(void *context, uint32_t site, uint64_t into)
+{
+	const struct tally *tally = context;
+	enum hw_alloc_kind kind = tally->sites[site].kind;
+	if (kind == HW_PYTHON_OBJ)
+		return into == PYTHON_HEADER_BYTES || into == 2ul * PYTHON_HEADER_BYTES;
+	return kind == HW_PYTHON_MEM && into <= PYTHON_VALUES_PREFIX_BYTES && (into + 1) % 8 <= 1;
+}
+
 /* A block and the moment that it counts from on. */
 struct counting {
 	const struct live_table *live;
@@ -140,6 +157,9 @@ static struct error *run_search(const struct leak_search_request *asked,
 		.heuristics = asked->check.heuristics,
 		.is_array = is_array,
 		.is_array_context = (void *)asked->place.tally,
+		.is_start = asked->place.shm && asked->place.shm->notes & HW_NOTE_PYTHON ? is_start
+											 : NULL,
+		.is_start_context = (void *)asked->place.tally,
 		.maps = roots->maps.data,
 		.map_count = roots->maps.len,
 		.age = age_of,
