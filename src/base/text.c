@@ -100,14 +100,17 @@ static void add_formatted(struct text *text, const char *format, va_list args)
 		text->len += (size_t)len;
 }
 
-/* The length of the UTF-8 character at `at` if XML 1.0 may have it, 0: it may not. */
-static size_t character_len(const char *at)
+/* The length of the UTF-8 character at `at`, of which `left` bytes may be read, if XML 1.0 may have
+ * it; 0: it may not. */
+static size_t character_len(const char *at, size_t left)
 {
 	const unsigned char *c = (const unsigned char *)at;
 	if (c[0] < 0x80)
 		return c[0] >= ' ' || c[0] == '\n' || c[0] == '\t' ? 1 : 0;
 	size_t len = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
 	uint32_t value = c[0] & (0x7fu >> len);
+	if (len > left)
+		return 0;
 	for (size_t i = 1; i < len; i++) {
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
@@ -124,9 +127,9 @@ static size_t character_len(const char *at)
 static size_t shown_len(const char *at, size_t left)
 {
 	const unsigned char *c = (const unsigned char *)at;
-	size_t len = character_len(at);
-	bool control = c[0] < ' ' || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
-	return len > left || control ? 0 : len;
+	size_t len = character_len(at, left);
+	bool control = c[0] < ' ' || c[0] == 0x7f || (len == 2 && c[0] == 0xc2 && c[1] < 0xa0);
+	return control ? 0 : len;
 }
 
 /* What may not be shown is a question mark, byte by byte. */
@@ -237,7 +240,7 @@ void text_add_csv(struct text *text, const char *field)
 void text_add_xml(struct text *out, const char *text)
 {
 	while (*text) {
-		size_t len = character_len(text);
+		size_t len = character_len(text, SIZE_MAX); /* NUL is no part of one */
 		switch (*text) {
 		case '<':
 			text_add(out, "&lt;");

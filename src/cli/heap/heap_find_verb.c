@@ -25,7 +25,8 @@ static bool heap_find_verb_take_number(struct heap_look *look, const char *word,
 {
 	unsigned width = look->selection.width ? look->selection.width : 8;
 	uint64_t beyond = width == 8 ? 0 : *value >> (8 * width);
-	bool is_negative = *word == '-' && beyond == UINT64_MAX >> (8 * width);
+	uint64_t ones = width == 8 ? 0 : UINT64_MAX >> (8 * width);
+	bool is_negative = *word == '-' && beyond == ones;
 	if (!fits || (beyond && !is_negative)) {
 		message("%s does not fit into %u bytes", word, width);
 		return false;

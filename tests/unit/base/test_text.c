@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/text.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "lib/tap.h"
@@ -103,6 +106,23 @@ CASE(text_plain, "what is no UTF-8, and control characters, become question mark
 	text_add_xml(&text, "a\tb\xff<&>\"\x01");
 	CHECK_STR(text.data, "a\tb?&lt;&amp;&gt;&quot;?");
 	text_deinit(&text);
+}
+
+CASE(text_cut, "of a character that is cut off nothing after its end is read")
+{
+	static const char smile[] = "a\xf0\x9f\x98\x80";
+	static const char *const shown[] = {"", "a", "a?", "a??", "a???", smile};
+	for (size_t len = 1; len < ARRAY_SIZE(shown); len++) {
+		struct text text;
+		char *cut = malloc(len); /* sanitizers find a read after it */
+		text_init(&text);
+		CHECK(cut != NULL);
+		memcpy(cut, smile, len);
+		text_add_plain_n(&text, cut, len);
+		CHECK_STR(text.data, shown[len]);
+		text_deinit(&text);
+		free(cut);
+	}
 }
 
 CASE(text_bytes, "sizes have three digits, exact below 1 KiB")
