@@ -31,7 +31,8 @@ enum perf_map_state {
 	PERF_MAP_STRANGER, /* it belongs to another user */
 	PERF_MAP_ODD,      /* it is no plain file */
 	PERF_MAP_CLOSED,   /* it can't be opened, or where it would be */
-	PERF_MAP_CUT,      /* it was read, up to PERF_MAP_BYTES_MAX */
+	PERF_MAP_CUT,      /* it was read up to PERF_MAP_BYTES_MAX, or until who took its lines had
+			      enough */
 	PERF_MAP_STATES
 };
 

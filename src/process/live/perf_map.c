@@ -145,7 +145,7 @@ enum perf_map_state perf_map_each(
 		whole = text[bytes - 1] == '\n';
 		text[bytes - whole] = '\0';
 		if (begins && line_parse(text, strlen(text), &line) && !take(context, &line))
-			break;
+			return PERF_MAP_CUT;
 	}
 	return PERF_MAP_READ;
 }
@@ -154,7 +154,9 @@ void perf_map_words(enum perf_map_state state, pid_t pid, char ret[static PERF_M
 {
 	static const char *const words[PERF_MAP_STATES] = {
 		[PERF_MAP_READ] = "its names are those of %s",
-		[PERF_MAP_CUT] = "its names are those of the first 256 MiB of %s",
+		[PERF_MAP_CUT] =
+			"its names are those of the beginning of %s, which is too large to "
+			"be read whole",
 		[PERF_MAP_MISSING] = "it has no names, as the program lists none in %s "
 				     "(node --perf-basic-prof, python3.12 -X perf, "
 				     "DOTNET_PerfMapEnabled=1, jcmd PID Compiler.perfmap)",

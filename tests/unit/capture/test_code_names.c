@@ -100,6 +100,26 @@ CASE(no_lines, "what is no line of a list is passed over")
 	place_close(&place);
 }
 
+static bool take_one(void *context, const struct perf_map_line *line)
+{
+	(void)line;
+	return ++*(unsigned *)context < 2;
+}
+
+CASE(enough, "a list whose reader has enough before its end was not read whole")
+{
+	char text[] = "1000 10 a\n2000 10 b\n3000 10 c\n";
+	unsigned taken = 0;
+	FILE *list = fmemopen(text, sizeof(text) - 1, "r");
+	CHECK(list != NULL);
+	CHECK_U64(perf_map_each(list, take_one, &taken), PERF_MAP_CUT);
+	CHECK_U64(taken, 2);
+	taken = 0;
+	CHECK(!fseek(list, 20, SEEK_SET)); /* the last line */
+	CHECK_U64(perf_map_each(list, take_one, &taken), PERF_MAP_READ);
+	fclose(list);
+}
+
 CASE(holes, "NULs count as bytes of a list: one with a large hole is cut")
 {
 	static const char first[] = "1000 10 first\n", last[] = "\n1000 10 last\n";
