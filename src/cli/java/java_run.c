@@ -346,7 +346,8 @@ static void profiles_report(const struct java_run *run, bool quiet)
 	_cleanup_free_ char *answer = answer_read(run);
 	const char *why = answer ? strchr(answer, '\n') : NULL;
 	if (!answer)
-		message("Java objects were not recorded: the JVM was not ready before it ended");
+		message("Java objects were not recorded: the JVM ended before the "
+			"agent in it answered");
 	else if (strncmp(answer, "ok\n", 3) != 0 && why)
 		message("Java objects were not recorded: %.*s", (int)strcspn(why + 1, "\n"),
 			why + 1);

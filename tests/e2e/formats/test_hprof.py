@@ -130,7 +130,7 @@ def check_sizes(folder, jdk, *options):
     hw.need(len(steady) > 0.9 * len(before), f"{options}: the JVM does not stand still")
     if "-Xshare:off" not in options:  # classes of its archive that are not loaded are in no dump
         steady.pop("java.lang.Class", None)
-    if "-XX:+UseSerialGC" in options:  # JDK 25 dumps arrays that fill gaps of its heap, and jmap leaves them out
+    if "-XX:+UseSerialGC" in options:  # JDK 25 dumps more of them than jmap counts
         steady.pop("int[]", None)
     wrong = {name: (rows.get(name), row) for name, row in steady.items() if rows.get(name) != row}
     hw.need(not wrong, f"{jdk} {options}: here and by jmap {wrong}; {found['sizes']}")
