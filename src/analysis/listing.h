@@ -17,6 +17,7 @@ struct listing_line {
 };
 
 DEFINE_VEC(listing_lines, struct listing_line)
+DEFINE_VEC(listing_traces, struct traced_line)
 
 struct listing_part {
 	const char *function; /* NULL: all of the file */
@@ -26,6 +27,8 @@ struct listing_part {
 	uint32_t first_line, last_line;
 	struct row flat, cum;
 	struct listing_lines lines; /* ascending; the one without a number first */
+	/* What was seen of its lines while they were traced; ascending, each once. */
+	struct listing_traces traces;
 };
 
 DEFINE_VEC(listing_parts, struct listing_part)
@@ -33,6 +36,7 @@ DEFINE_VEC(listing_parts, struct listing_part)
 struct listing {
 	struct listing_parts parts; /* the largest cum of allocated bytes first */
 	size_t without_lines;       /* frames that were meant, but whose lines are not known */
+	uint64_t traces_left_out;   /* of traced lines: how often some ran that found no room */
 };
 
 /* A part's file as it was found here, or not; strings are the caller's. */
@@ -57,5 +61,16 @@ void listing_deinit(struct listing *listing);
  */
 struct error *listing_build(const struct rows *rows, struct spots *spots, const bool *is_chosen,
 	struct listing *ret) must_check_;
+
+/* Returns whether a traced function has that name, whole or after its last dot. */
+bool listing_is_traced(const struct model *model, const char *wanted);
+
+/* Adds what was seen of lines while they were traced; and traced functions that have the wanted
+ * name and are in no stack. */
+struct error *listing_add_traces(
+	struct listing *listing, const struct model *model, const char *wanted) must_check_;
+
+/* Returns what was seen of a line of a part; NULL: nothing. */
+const struct traced_line *listing_trace(const struct listing_part *part, uint32_t line);
 
 #endif

@@ -97,6 +97,7 @@ enum hpw_chunk_type {
 	HPW_ESTIMATES = 30,
 	HPW_ERRORS = 31,
 	HPW_CHECK = 32,
+	HPW_TRACED_LINES = 33, /* format/traced.h */
 };
 
 /* Columns of a MAPPINGS chunk: one row for each change. */
@@ -429,10 +430,11 @@ enum hpw_note {
 	HPW_NOTE_PYTHON_UNKNOWN = 2048, /* that version, or build, is not known */
 	HPW_NOTE_PYTHON_DIFFERS = 4096, /* they were not where they should be */
 	HPW_NOTE_PYTHON_NO_ROOM = 8192, /* there was no address space for its code */
+	HPW_NOTE_PYTHON_LINES = 16384,  /* lines of functions were traced */
 };
 
 /* All of CPython's; and its minor version. */
-#define HPW_NOTES_PYTHON 0x7f3e00u
+#define HPW_NOTES_PYTHON 0x7f7e00u
 #define HPW_NOTE_PYTHON_SHIFT 16
 
 /* Keys of the LEAK_SEARCH chunk: key, value, both varints, but for HPW_LEAK_PROBLEM: key, length,

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define HW_SHM_MAGIC 0x31676e6972776868ull /* "hhwring1" */
-#define HW_SHM_VERSION 19u
+#define HW_SHM_VERSION 20u
 
 /* Rings by size: few large ones for the threads that come first, many small ones. 61 MiB in all,
  * sparse. */
@@ -205,6 +205,9 @@ enum hw_mark_frame {
 	HW_MARK_FRAMES = 16
 };
 
+/* Names of functions of Python whose lines are traced, with a NUL. */
+#define HW_TRACED_NAMES_BYTES 512u
+
 /* Why an event was dropped: it found no room, and could not wait for it because … */
 enum hw_lost {
 	HW_LOST_STALLED = 0,    /* the collector had not moved for long */
@@ -380,6 +383,8 @@ struct hw_shm {
 	uint64_t codes_full;
 	uint32_t codes_state;       /* enum hw_lines_more */
 	uint32_t no_python_objects; /* 1: CPython's objects are not recorded; set as awaited */
+	/* Functions of Python whose lines are traced, separated by commas; set as awaited. */
+	char traced[HW_TRACED_NAMES_BYTES];
 };
 static_assert(sizeof(struct hw_shm) <= 4096, "one page");
 
@@ -424,6 +429,7 @@ enum hw_note {
 	HW_NOTE_PYTHON_UNKNOWN = 2048,
 	HW_NOTE_PYTHON_DIFFERS = 4096,
 	HW_NOTE_PYTHON_NO_ROOM = 8192,
+	HW_NOTE_PYTHON_LINES = 16384, /* lines of functions are traced */
 };
 /* The minor version of CPython, in the notes. */
 #define HW_NOTE_PYTHON_SHIFT 16
@@ -541,7 +547,19 @@ enum hw_annotation {
 	HW_ANNOTATE_CHECK = 7,      /* a check begins; its number is in place of the address … */
 	HW_ANNOTATE_CHECK_END = 8,  /* … is over */
 	HW_ANNOTATE_IGNORE_END = 9, /* the block is no longer to be kept, as HW_ANNOTATE_IGNORE */
+	/* A traced function of Python is at a line. In place of the address: its struct hw_code
+	 * << 32 | the line; of the size: resident pages of the process (0: not known)
+	 * << HW_TRACED_BITS | enum hw_traced. */
+	HW_ANNOTATE_LINE = 10,
 };
+
+enum hw_traced {
+	HW_TRACED_CALL = 0,   /* it begins */
+	HW_TRACED_LINE = 1,   /* a line begins, which ends the one before */
+	HW_TRACED_RETURN = 2, /* it returns, yields, or an exception leaves it: its line ends */
+	HW_TRACED_RESUME = 3, /* a generator or coroutine goes on, within the line */
+};
+#define HW_TRACED_BITS 2
 
 /* What a program says of a pool, which is known by an address. Its blocks and those of malloc may
  * have the same addresses. */

@@ -428,6 +428,13 @@ struct error *build_code(struct model *model, const struct code *row, struct cod
 	return code_vec_push(&model->code, copy) ? NULL : error_no_memory();
 }
 
+struct error *build_traced_line(struct model *model, const struct traced_line *row)
+{
+	if (row->code.value >= model_code_limit(model))
+		return error_create(ERROR_INPUT, "a traced line of code that is not there");
+	return traced_vec_push(&model->traced, *row) ? NULL : error_no_memory();
+}
+
 struct error *build_code_name(
 	struct model *model, uint64_t address, const char *name, size_t name_len)
 {

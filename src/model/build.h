@@ -152,6 +152,9 @@ struct error *build_unrecorded(struct model *model, const struct unrecorded_prog
 struct error *build_code(
 	struct model *model, const struct code *row, struct code_id *ret) must_check_;
 
+/* Adds a row of a traced line. */
+struct error *build_traced_line(struct model *model, const struct traced_line *row) must_check_;
+
 /*
  * Adds the name of code without a module; addresses ascend, each once. In build_finish() frames
  * there become names.

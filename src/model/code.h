@@ -7,6 +7,7 @@
 #ifndef MODEL_CODE_H
 #define MODEL_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,23 @@ struct code {
 	struct embedded_run run;
 	struct module_id home; /* of a name: the loaded file it is of; 0: not known */
 };
+
+/* What was seen of a line of a function that was traced while it ran. Several rows of one line add
+ * up. */
+struct traced_line {
+	struct code_id code; /* 0: of lines that found no room, only `count` says something */
+	uint32_t line;
+	uint64_t count;         /* how often it began */
+	uint64_t unsized;       /* how often it ended while the size of the process was not known */
+	int64_t growth_bytes;   /* of the process's resident memory while it ran, summed up */
+	uint64_t largest_bytes; /* that were resident at an end of it, the most of them; 0: none */
+};
+
+/* Returns whether its sizes are known: of each time that it ended. */
+static inline bool traced_line_has_sizes(const struct traced_line *line)
+{
+	return line->largest_bytes && !line->unsized;
+}
 
 /* Returns the line of an instruction; without one of the code itself. 0: not known. */
 uint32_t code_line_at(const struct code *code, uint64_t instruction);

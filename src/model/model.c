@@ -22,6 +22,7 @@ void model_destroy(struct model *model)
 	size_vec_deinit(&model->sizes);
 	live_vec_deinit(&model->live);
 	code_vec_deinit(&model->code);
+	traced_vec_deinit(&model->traced);
 	named_vec_deinit(&model->named);
 	given_vec_deinit(&model->given);
 	given_map_deinit(&model->given_of);
@@ -142,6 +143,12 @@ struct stack_id model_stack_parent(const struct model *model, struct stack_id id
 size_t model_code_limit(const struct model *model)
 {
 	return model->code.len;
+}
+
+const struct traced_line *model_traced_lines(const struct model *model, size_t *ret_count)
+{
+	*ret_count = model->traced.len;
+	return model->traced.data;
 }
 
 const struct code *model_code(const struct model *model, struct code_id id)

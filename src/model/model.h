@@ -616,6 +616,9 @@ const struct stack_link *model_stack_links(const struct model *model);
 size_t model_code_limit(const struct model *model);
 const struct code *model_code(const struct model *model, struct code_id id);
 
+/* Returns all rows of traced lines, in no particular order. */
+const struct traced_line *model_traced_lines(const struct model *model, size_t *ret_count);
+
 /* Returns what the source itself says of the code of a node, of a name too; NULL: nothing, or it is
  * a code object or a method. */
 const struct embedded_run *model_embedded(const struct model *model, struct stack_node node);

@@ -23,6 +23,7 @@ DEFINE_VEC(thread_vec, struct thread)
 DEFINE_VEC(size_vec, struct size_count)
 DEFINE_VEC(live_vec, struct live_block)
 DEFINE_VEC(code_vec, struct code)
+DEFINE_VEC(traced_vec, struct traced_line)
 DEFINE_VEC(named_vec, struct named_address)
 DEFINE_VEC(unrecorded_vec, struct unrecorded_program)
 DEFINE_VEC(small_process_vec, struct small_process)
@@ -105,8 +106,9 @@ struct model {
 	struct site_vec inherited_sites;
 	struct unrecorded_vec unrecorded;
 	struct small_process_vec small;
-	uint64_t small_bytes;     /* with their commands */
-	struct code_vec code;     /* 0 is none */
+	uint64_t small_bytes; /* with their commands */
+	struct code_vec code; /* 0 is none */
+	struct traced_vec traced;
 	struct named_vec named;   /* ascending by address, each once */
 	struct model *subtracted; /* NULL: none */
 	struct given_vec given;

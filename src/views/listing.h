@@ -20,6 +20,7 @@ struct listing_options {
 	/* Of memory_profiler's layout: what Increment is, in bytes, and with how many decimals. */
 	enum metric increment;
 	unsigned precision;
+	bool as_traced; /* functions that were traced with what was seen then */
 };
 
 /* Writes the listing; a source for each part. NULL also when the sink stopped it: the sink knows.

@@ -54,12 +54,19 @@ void listing_init(struct listing *listing)
 {
 	listing_parts_init(&listing->parts);
 	listing->without_lines = 0;
+	listing->traces_left_out = 0;
+}
+
+static void listing_part_deinit(struct listing_part *part)
+{
+	listing_lines_deinit(&part->lines);
+	listing_traces_deinit(&part->traces);
 }
 
 void listing_deinit(struct listing *listing)
 {
 	for (size_t i = 0; i < listing->parts.len; i++)
-		listing_lines_deinit(&listing->parts.data[i].lines);
+		listing_part_deinit(&listing->parts.data[i]);
 	listing_parts_deinit(&listing->parts);
 }
 
@@ -220,4 +227,145 @@ struct error *listing_build(
 	if (ret->parts.len)
 		qsort(ret->parts.data, ret->parts.len, sizeof(*ret->parts.data), compare_parts);
 	return error;
+}
+
+static int traced_compare(const void *left, const void *right)
+{
+	const struct traced_line *a = left, *b = right;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* Whether of two rows of one line the left one is of a function within the other's: what is defined
+ * in a line runs there, too. */
+static bool traced_is_inner(
+	const struct model *model, const struct traced_line *a, const struct traced_line *b)
+{
+	return model_code(model, a->code)->first_line > model_code(model, b->code)->first_line;
+}
+
+/* Rows of one line become one. Of a file's line that functions have within one another the
+ * outermost one's counts. */
+static void traces_merge(const struct model *model, struct listing_traces *traces)
+{
+	size_t kept = 0;
+	if (traces->len)
+		qsort(traces->data, traces->len, sizeof(*traces->data), traced_compare);
+	for (size_t i = 0; i < traces->len; i++) {
+		const struct traced_line row = traces->data[i];
+		struct traced_line *last = kept ? &traces->data[kept - 1] : NULL;
+		if (!last || last->line != row.line) {
+			traces->data[kept++] = row;
+			continue;
+		}
+		if (traced_is_inner(model, &row, last))
+			continue;
+		if (traced_is_inner(model, last, &row)) {
+			*last = row;
+			continue;
+		}
+		last->count += row.count;
+		last->unsized += row.unsized;
+		last->growth_bytes += row.growth_bytes;
+		if (row.largest_bytes > last->largest_bytes)
+			last->largest_bytes = row.largest_bytes;
+	}
+	traces->len = kept;
+}
+
+/* What frames of code are called. */
+static const char *code_function(const struct code *code)
+{
+	return code->outer ? code->outer : code->name;
+}
+
+static bool part_has_code(const struct listing_part *part, const struct code *code)
+{
+	const char *name = code_function(code);
+	return name && code->file && strcmp(part->file, code->file) == 0 &&
+	       (!part->function || strcmp(part->function, name) == 0);
+}
+
+static bool code_is_called(const struct code *code, const char *wanted)
+{
+	const char *name = code_function(code), *dot = name ? strrchr(name, '.') : NULL;
+	return name && code->file &&
+	       (strcmp(name, wanted) == 0 || (dot && strcmp(dot + 1, wanted) == 0));
+}
+
+bool listing_is_traced(const struct model *model, const char *wanted)
+{
+	size_t count;
+	const struct traced_line *rows = model_traced_lines(model, &count);
+	for (size_t k = 0; k < count; k++)
+		if (rows[k].code.value && code_is_called(model_code(model, rows[k].code), wanted))
+			return true;
+	return false;
+}
+
+/* The part of a traced function: one that is there, or if it has the wanted name a new one. *ret is
+ * NULL if there is none. */
+static struct error *traced_part_find(struct listing *listing, const struct code *code,
+	const char *wanted, struct listing_part **ret)
+{
+	*ret = NULL;
+	for (size_t i = 0; i < listing->parts.len && !*ret; i++)
+		if (part_has_code(&listing->parts.data[i], code))
+			*ret = &listing->parts.data[i];
+	if (*ret || !code_is_called(code, wanted))
+		return NULL;
+	const struct listing_part part = {.function = code_function(code),
+		.file = code->file,
+		.module_path = code->module,
+		.first_line = code->first_line,
+		.flat = row_empty(),
+		.cum = row_empty()};
+	if (!listing_parts_push(&listing->parts, part))
+		return error_no_memory();
+	*ret = &listing->parts.data[listing->parts.len - 1];
+	return NULL;
+}
+
+/* Of a function that allocated nothing: it has lines all the same. */
+static struct error *traced_part_add_lines(struct listing_part *part)
+{
+	for (size_t i = 0; i < part->traces.len; i++) {
+		const struct listing_line line = {
+			.line = part->traces.data[i].line, .flat = row_empty(), .cum = row_empty()};
+		if (!listing_lines_push(&part->lines, line))
+			return error_no_memory();
+	}
+	return NULL;
+}
+
+struct error *listing_add_traces(
+	struct listing *listing, const struct model *model, const char *wanted)
+{
+	size_t count;
+	const struct traced_line *rows = model_traced_lines(model, &count);
+	struct error *error = NULL;
+	for (size_t k = 0; k < count && !error; k++) {
+		struct listing_part *part = NULL;
+		if (!rows[k].code.value)
+			listing->traces_left_out += rows[k].count;
+		else
+			error = traced_part_find(
+				listing, model_code(model, rows[k].code), wanted, &part);
+		if (!error && part && !listing_traces_push(&part->traces, rows[k]))
+			error = error_no_memory();
+	}
+	for (size_t i = 0; i < listing->parts.len && !error; i++) {
+		struct listing_part *part = &listing->parts.data[i];
+		traces_merge(model, &part->traces);
+		if (!part->lines.len)
+			error = traced_part_add_lines(part);
+	}
+	return error;
+}
+
+const struct traced_line *listing_trace(const struct listing_part *part, uint32_t line)
+{
+	const struct traced_line key = {.line = line};
+	return part->traces.len ? bsearch(&key, part->traces.data, part->traces.len, sizeof(key),
+					  traced_compare)
+				: NULL;
 }

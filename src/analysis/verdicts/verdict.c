@@ -364,13 +364,18 @@ static void describe_resident(const struct facts *facts, struct text *text)
 		recording->what != RECORDED_HEAP || resident < RESIDENT_UNEXPLAINED_BYTES ||
 		resident / 2 < peak || !metric_is_known(METRIC_PEAK_BYTES, recording))
 		return;
-	const char *own = own_heap_of(facts->target);
+	/* With Python's objects its allocator's blocks are in these figures. */
+	bool objects = recording->python_objects;
+	const char *own = objects ? NULL : own_heap_of(facts->target);
 	text_add(text, "The process's resident memory peaked at ");
 	text_add_bytes(text, resident);
 	text_add(text, "; at most ");
 	text_add_bytes(text, peak);
-	text_add(text, " of that was allocated with malloc at a time. The rest is code, stacks, "
-		       "mapped memory, free memory inside malloc");
+	text_printf(text,
+		" of that was allocated with malloc%s at a time. The rest is code, stacks, mapped "
+		"memory, free memory inside %s",
+		objects ? " and by Python" : "",
+		objects ? "malloc and Python's allocator" : "malloc");
 	text_printf(text, own ? ", and %s.\n" : ".\n", own);
 }
 

@@ -161,6 +161,7 @@ bool lsan_annotations_add(struct lsan_annotations *annotations, const struct liv
 	case HW_ANNOTATE_FREED_FROM: /* these concern no kept block */
 	case HW_ANNOTATE_CHECK:
 	case HW_ANNOTATE_CHECK_END:
+	case HW_ANNOTATE_LINE:
 		return true;
 	}
 	return true;

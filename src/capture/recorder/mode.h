@@ -28,18 +28,21 @@ enum mode_check {
 
 struct mode {
 	enum mode_kind kind;
-	uint64_t sample_bytes;       /* MODE_SAMPLE: mean distance of samples in bytes; else 0 */
-	uint64_t seed;               /* of the random numbers; 0: another one each time */
-	uint64_t ring_bytes;         /* MODE_EXACT: bytes for the last events; 0: all are kept */
-	uint64_t file_bytes;         /* MODE_EXACT: file size that ends the events; 0: none */
-	bool is_chosen;              /* by an option; else a tool of --as may choose another */
-	bool free_stacks;            /* not MODE_SAMPLE: stacks of frees are recorded, too */
-	bool no_python_objects;      /* of CPython's allocator only what malloc sees */
+	uint64_t sample_bytes;  /* MODE_SAMPLE: mean distance of samples in bytes; else 0 */
+	uint64_t seed;          /* of the random numbers; 0: another one each time */
+	uint64_t ring_bytes;    /* MODE_EXACT: bytes for the last events; 0: all are kept */
+	uint64_t file_bytes;    /* MODE_EXACT: file size that ends the events; 0: none */
+	bool is_chosen;         /* by an option; else a tool of --as may choose another */
+	bool free_stacks;       /* not MODE_SAMPLE: stacks of frees are recorded, too */
+	bool no_python_objects; /* of CPython's allocator only what malloc sees */
+	const char *traced; /* Python functions whose lines are traced, with commas; NULL: none */
 	enum mode_mappings mappings; /* whole in each mode */
 	const char *tool;            /* the one of --as, static; NULL: none */
 	enum mode_check check;       /* likewise */
 };
 
 #define MODE_SAMPLE_BYTES 524288u
+/* Of `traced`, with the NUL. */
+#define MODE_TRACED_BYTES 512u
 
 #endif

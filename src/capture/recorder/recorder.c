@@ -195,6 +195,7 @@ void recorder_destroy(struct recorder *recorder)
 	code_names_deinit(&recorder->code_names);
 	unrecorded_deinit(&recorder->unrecorded);
 	bad_frees_deinit(&recorder->bad_frees);
+	traced_lines_deinit(&recorder->traced_lines);
 	program_errors_deinit(&recorder->errors);
 	recorder_reset_end(recorder->before);
 	samples_deinit(&recorder->samples);
@@ -365,6 +366,7 @@ static void fill_totals(
 		.older = r->older.why,
 		.older_blocks = r->older.blocks,
 		.older_bytes = r->older.bytes,
+		.has_traced = r->traced_lines.written != 0,
 		.wrong_frees = wrong_frees(r),
 		.program_errors = r->errors.reports,
 		.unguarded = r->mode.check != MODE_CHECK_OFF && !recorder_is_guarded(r),
@@ -379,6 +381,8 @@ static void fill_totals(
 		.notes = s->notes,
 		.write_error = r->error != NULL,
 		.found = r->found};
+	if (r->mode.traced)
+		snprintf(ret->traced, sizeof(ret->traced), "%s", r->mode.traced);
 	if (s->end_tsc >= t->peak_stamp && t->peak_stamp > r->began.tsc)
 		ret->peak_ns =
 			(uint64_t)((double)(t->peak_stamp - r->began.tsc) /
@@ -415,6 +419,7 @@ void recorder_finish(
 	recorder_flush(r);
 	recorder_write_unrecorded(r, true);
 	recorder_write_bad_frees(r, true);
+	recorder_write_traced_lines(r, true);
 	recorder_write_errors(r, true);
 	recorder_write_mappings(r);
 	struct footer_summary s = recorder_write_counters(r, end);

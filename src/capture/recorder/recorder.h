@@ -18,6 +18,7 @@
 #include "capture/leaks/lsan_annotations.h"
 #include "capture/older.h"
 #include "capture/pools/own_pools.h"
+#include "capture/python/traced_lines.h"
 #include "capture/recorder/bad_frees.h"
 #include "capture/recorder/code_names.h"
 #include "capture/recorder/live_table.h"
@@ -143,6 +144,7 @@ struct recorder {
 	struct code_names code_names;
 	struct unrecorded_list unrecorded; /* filled by the collector */
 	struct bad_frees bad_frees;
+	struct traced_lines traced_lines;
 	struct program_errors errors;
 	bool errors_came;                   /* see recorder_take_errors() */
 	struct hw_check_sums check_written; /* as the last chunk CHECK has them */
@@ -209,7 +211,9 @@ struct recorder_totals {
 	uint32_t is_detached; /* 1: the process goes on, and was let go */
 	uint32_t older; /* enum hpw_older: what came of these, which are in no call's figures */
 	uint64_t older_blocks, older_bytes;
-	uint32_t unguarded; /* 1: errors were to be looked for, but the library was not there */
+	char traced[64];     /* as in struct mode, or its beginning */
+	uint32_t has_traced; /* 1: lines of these functions ran */
+	uint32_t unguarded;  /* 1: errors were to be looked for, but the library was not there */
 	struct leak_found found;
 	char message[256];
 };

@@ -305,6 +305,15 @@ void recorder_write_bad_frees(struct recorder *r, bool end)
 	bad_frees_clear(&r->bad_frees);
 }
 
+void recorder_write_traced_lines(struct recorder *r, bool end)
+{
+	if (!traced_lines_due(&r->traced_lines, end))
+		return;
+	recorder_write_stacks(r); /* and code, which rows refer to */
+	bool made = traced_lines_put(&r->traced_lines, &r->payload);
+	recorder_write_chunk(r, HPW_TRACED_LINES, made, true);
+}
+
 static void write_resident(struct recorder *r)
 {
 	if (!r->resident.lines.len)
@@ -351,6 +360,7 @@ __attribute__((noinline)) void recorder_flush(struct recorder *r)
 		return;
 	recorder_write_stacks(r);
 	recorder_write_bad_frees(r, false);
+	recorder_write_traced_lines(r, false);
 	if (r->folds) {
 		encoder_drop(&r->encoder);
 	} else {

@@ -108,6 +108,7 @@ void recorder_flush(struct recorder *r);
 void recorder_write_unrecorded(struct recorder *r, bool end);
 /* Writes wrong frees; at the end also those whose stack has not come yet. */
 void recorder_write_bad_frees(struct recorder *r, bool end);
+void recorder_write_traced_lines(struct recorder *r, bool end);
 /* Writes how often errors came again, and what was looked at, if that has changed or it is the end.
  */
 void recorder_write_errors(struct recorder *r, bool end);

@@ -68,6 +68,9 @@ struct error *recorder_create_rings(struct recorder *r, const struct recorder_st
 	r->shm->sample_seed = r->mode.seed;
 	r->shm->free_stacks = r->mode.free_stacks;
 	r->shm->no_python_objects = r->mode.no_python_objects;
+	_Static_assert(MODE_TRACED_BYTES == HW_TRACED_NAMES_BYTES, "the same names");
+	if (r->mode.traced)
+		snprintf(r->shm->traced, sizeof(r->shm->traced), "%s", r->mode.traced);
 	r->shm->mappings = r->mode.mappings;
 	r->shm->errors_only = r->mode.check == MODE_CHECK_ONLY;
 	r->shm->nodes = 1;

@@ -458,7 +458,10 @@ static void on_annotation(
 	void *context, uint32_t thread, uint32_t what, uint64_t address, uint64_t bytes)
 {
 	struct recorder *r = context;
-	if (what == HW_ANNOTATE_FREED_FROM)
+	if (what == HW_ANNOTATE_LINE) {
+		if (!traced_lines_add(&r->traced_lines, thread, address, bytes))
+			recorder_keep_error(r, error_no_memory());
+	} else if (what == HW_ANNOTATE_FREED_FROM)
 		bad_frees_stack(&r->bad_frees, address, thread, (uint32_t)bytes);
 	else if (what == HW_ANNOTATE_CHECK)
 		check_starts_add(&r->checks, address, &r->tally);

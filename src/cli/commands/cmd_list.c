@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* heapwise list: source lines with what they allocated. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,7 @@ static bool take_layout(const struct command *command, struct request *request)
 		options_wrong(command, "--format " MEMORY_PROFILER " excludes --json and --csv");
 	else {
 		request->list.precision = (unsigned)precision;
+		request->list.as_traced = !metric;
 		request->shown.options.sort = *increment;
 		return true;
 	}
@@ -173,6 +175,30 @@ static int choose_files(const struct stacks *view, struct request *request, bool
 	return line && !*ret_found ? stack_view_unknown(request->spots, name) : 0;
 }
 
+/* A traced function may have allocated nothing: it is in no stack then. */
+static int choose_functions(const struct stacks *view, struct request *request)
+{
+	const char *wanted = request->list.wanted;
+	if (!listing_is_traced(view->model, wanted))
+		return stack_view_find(view, request->spots, wanted, &request->is_chosen);
+	struct error *error = stacks_intern_spots(view, request->spots);
+	if (error)
+		return message_error(error);
+	request->is_chosen = calloc(spots_count(request->spots) + 1, sizeof(bool));
+	if (!request->is_chosen)
+		return message_error(error_no_memory());
+	if (names_find_plain(request->spots, wanted, request->is_chosen))
+		return 0;
+	/* "feed" for Parser.feed. */
+	for (size_t i = 0; i < spots_count(request->spots); i++) {
+		const char *name = spots_at(request->spots, i)->name;
+		const char *dot = strrchr(name, '.');
+		request->is_chosen[i] =
+			dot && strcmp(dot + 1, wanted) == 0 && listing_is_traced(view->model, name);
+	}
+	return 0;
+}
+
 static int choose_spots(const struct stacks *view, struct request *request)
 {
 	bool found;
@@ -183,7 +209,7 @@ static int choose_spots(const struct stacks *view, struct request *request)
 	struct error *error = spots_create(GRAIN_FUNCTIONS, &request->spots);
 	if (error)
 		return message_error(error);
-	return stack_view_find(view, request->spots, request->list.wanted, &request->is_chosen);
+	return choose_functions(view, request);
 }
 
 static int cmd_list_choose(const struct stacks *view, void *ctx)
@@ -194,6 +220,8 @@ static int cmd_list_choose(const struct stacks *view, void *ctx)
 		return code;
 	struct error *error = listing_build(profile_rows(&view->profile), request->spots,
 		request->is_chosen, &request->listing);
+	if (!error)
+		error = listing_add_traces(&request->listing, view->model, request->list.wanted);
 	if (error)
 		return message_error(error);
 	if (request->listing.parts.len)
@@ -214,9 +242,30 @@ static const char *increment_words(enum metric increment)
 		       : "all of it";
 }
 
+/* Whether parts were traced; *ret_all: all of them. */
+static bool any_traced(const struct listing *listing, bool *ret_all)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < listing->parts.len; i++)
+		count += listing->parts.data[i].traces.len > 0;
+	*ret_all = count == listing->parts.len;
+	return count > 0;
+}
+
 /* What is beside memory_profiler's columns. */
 static void say_columns(const struct request *request)
 {
+	bool all = false;
+	if (request->list.as_traced && any_traced(&request->listing, &all))
+		message("Increment: by how much the process's resident memory grew while the line "
+			"ran, all times together; Mem usage: the most it was after the line%s",
+			all ? "" : ". Functions that were not traced:");
+	if (request->listing.traces_left_out)
+		message("lines of traced functions found no room %" PRIu64
+			" times, and are not in these figures",
+			request->listing.traces_left_out);
+	if (all)
+		return;
 	message("Increment: of what each line and its callees allocated, %s; lines were not "
 		"traced, so the memory of the process after a line (Mem usage), and how often it "
 		"ran (Occurrences), are not known",

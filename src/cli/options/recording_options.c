@@ -78,6 +78,9 @@ bool recording_options_take(struct recording_options *options, int id, const cha
 	case OPT_NO_PYOBJECTS:
 		options->no_pyobjects = true;
 		return true;
+	case OPT_LINE_RSS:
+		options->line_rss = argument;
+		return true;
 	case OPT_SEED:
 		options->seed = argument;
 		return true;
@@ -175,6 +178,24 @@ static struct error *max_file_parse(const char *text, uint64_t *ret)
 		"invalid --max-file '%s': expected a size from 64K on (K, M, G)", text);
 }
 
+static struct error *line_rss_check(const struct recording_options *options)
+{
+	const char *names = options->line_rss;
+	if (!names)
+		return NULL;
+	if (options->no_pyobjects)
+		return error_create(ERROR_USAGE, "--line-rss needs what --no-pyobjects leaves out");
+	if (!*names || *names == ',' || names[strlen(names) - 1] == ',' || strstr(names, ",,"))
+		return error_create(ERROR_USAGE,
+			"invalid --line-rss '%s': expected names of functions, as load,Parser.feed",
+			names);
+	if (strlen(names) >= MODE_TRACED_BYTES)
+		return error_create(ERROR_USAGE,
+			"the names of --line-rss have %zu bytes: at most %u", strlen(names),
+			MODE_TRACED_BYTES - 1);
+	return NULL;
+}
+
 static struct error *mmap_parse(const char *text, struct mode *ret)
 {
 	ret->mappings = MODE_MAPPINGS_OFF;
@@ -204,6 +225,10 @@ static struct error *kept_parse(const struct recording_options *options, struct 
 		return error;
 	ret->free_stacks = options->free_stacks;
 	ret->no_python_objects = options->no_pyobjects;
+	ret->traced = options->line_rss;
+	error = line_rss_check(options);
+	if (error)
+		return error;
 	if (ret->free_stacks && ret->kind == MODE_SAMPLE)
 		return error_create(
 			ERROR_USAGE, "--free-stacks needs --mode exact or aggregate, not sample");

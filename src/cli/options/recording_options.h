@@ -17,6 +17,7 @@ enum recording_option {
 	OPT_SEED,
 	OPT_FREE_STACKS,
 	OPT_NO_PYOBJECTS,
+	OPT_LINE_RSS,
 	OPT_RING,
 	OPT_MAX_FILE,
 	OPT_LEAK_CHECK,
@@ -72,6 +73,9 @@ enum recording_option {
 			"first"},                                                                  \
 		{OPT_NO_PYOBJECTS, "no-pyobjects", NULL,                                           \
 			"of Python record only what malloc sees, not each object"},                \
+		{OPT_LINE_RSS, "line-rss", "FUNC[,FUNC]",                                          \
+			"of these Python functions record, too, how often each line ran, and the " \
+			"resident memory after it: see list --format memory_profiler"},            \
 		{OPT_MMAP, "mmap", "[=WHICH]",                                                     \
 			"record what the program maps too (mmap, brk, stacks of threads), apart "  \
 			"from "                                                                    \
@@ -157,6 +161,7 @@ struct recording_options {
 	const struct shim *shim;   /* of `as`; NULL: none. Set by recording_options_check() */
 	const char *http;
 	const char *mmap; /* "too", or as it was given; NULL: not */
+	const char *line_rss;
 	bool quiet, leak_on_death, free_stacks, no_pyobjects, http_remote;
 	char *words; /* of HEAPWISE_OPTIONS; owned */
 };

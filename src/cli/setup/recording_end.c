@@ -70,6 +70,24 @@ static void describe_text(struct text *text)
 	text_clear(text);
 }
 
+/* What came of --line-rss. */
+static void describe_traced(const struct recorder_totals *t, unsigned minor)
+{
+	if (!t->traced[0] || !minor)
+		return;
+	if (!(t->notes & HPW_NOTE_PYTHON_LINES))
+		message("no lines of %s were traced: the frames of this Python can't be read, or "
+			"it ended before it had started",
+			t->traced);
+	else if (!t->has_traced)
+		message("no lines of %s were traced: no function of that name ran (up to Python "
+			"3.10 a method has its plain name)",
+			t->traced);
+	else
+		message("lines of %s were traced: heapwise list FUNC --format memory_profiler",
+			t->traced);
+}
+
 static void describe_python(const struct recorder_totals *t)
 {
 	uint32_t frames = HPW_NOTE_PYTHON_FRAMES | HPW_NOTE_PYTHON_NO_ROOM;
@@ -81,6 +99,7 @@ static void describe_python(const struct recorder_totals *t)
 		what = "objects and frames";
 	if (minor)
 		message("Python 3.%u: %s", minor, what);
+	describe_traced(t, minor);
 }
 
 static void describe_totals(const struct recorder_totals *t)
@@ -115,6 +134,24 @@ const char *recording_short_name(const char *file)
 	return !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
+/* What came of --line-rss in several processes. */
+static void describe_traced_processes(const struct launch_result *r)
+{
+	const char *asked = "";
+	size_t traced = 0;
+	for (size_t i = 0; i < r->recording_count; i++) {
+		const struct recorder_totals *t = &r->recordings[i].totals;
+		asked = t->traced[0] ? t->traced : asked;
+		if (t->has_traced && !traced++)
+			message("lines of %s were traced: heapwise list FUNC %s --format "
+				"memory_profiler",
+				asked, recording_short_name(r->recordings[i].file));
+	}
+	if (asked[0] && !traced)
+		message("no lines of %s were traced in %s", asked,
+			r->recording_count < r->end.recordings ? "these" : "any of them");
+}
+
 static void describe_recordings(const struct launch_result *r)
 {
 	_cleanup_(text_deinit) struct text text;
@@ -141,6 +178,7 @@ static void describe_recordings(const struct launch_result *r)
 			text_add(&text, "; INCOMPLETE on disk");
 		describe_text(&text);
 	}
+	describe_traced_processes(r);
 }
 
 /* How to see the whole tree. */

@@ -8,6 +8,7 @@
  */
 #include "runtime/preload/events.h"
 #include "runtime/preload/real.h"
+#include "runtime/python/lines.h"
 #include "runtime/python/python.h"
 
 #include <string.h>
@@ -57,6 +58,7 @@ bool rt_python_check_prepare(const struct link_map *object)
 		memcpy(functions[i].at, &found, sizeof(found));
 		is_complete &= found != NULL;
 	}
+	rt_python_lines_prepare(object);
 	return is_complete;
 }
 
@@ -223,6 +225,9 @@ int rt_python_check(__attribute__((unused)) void *argument)
 	learn_none();
 	if (api.none)
 		register_exit();
+	if (rt_python.has_frames && rt_process_is_recording(rt_process) &&
+		rt_process->shm->traced[0] && rt_python_lines_begin(api.none))
+		notes |= HW_NOTE_PYTHON_LINES;
 	api.restore(type, value, at);
 	rt_python_settled(notes);
 	return 0;

@@ -472,6 +472,7 @@ static struct error *rewrite_chunk(
 	case HPW_BAD_FREES:
 	case HPW_MAPPINGS:
 	case HPW_CHECK:
+	case HPW_TRACED_LINES:
 		return copy_chunk(at, type, payload);
 	default:
 		return NULL;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "format/traced.h"
 #include "sources/events/hpw_columns.h"
 
 /* Columns with one varint a row of code. */
@@ -149,5 +150,48 @@ struct error *hpw_code_find(struct hpw_code *code, struct model *model, uint64_t
 	struct code_id id = {code->unknown};
 	struct error *error = id.value ? NULL : build_code(model, &nothing, &id);
 	*ret = code->unknown = id.value;
+	return error;
+}
+
+static struct error *traced_line_next(struct hpw_code *code, struct model *model,
+	struct hpw_column *columns, struct traced_line *ret)
+{
+	uint64_t values[HPW_TRACED_COLUMNS];
+	struct error *error = NULL;
+	for (unsigned k = 0; !error && k < HPW_TRACED_COLUMNS; k++)
+		error = hpw_column_next(&columns[k], &values[k]);
+	if (error)
+		return error;
+	if (values[HPW_TRACED_LINE] > UINT32_MAX ||
+		values[HPW_TRACED_COUNT] > HPW_TRACED_COUNT_MAX ||
+		values[HPW_TRACED_LARGEST] > INT64_MAX)
+		return error_create(ERROR_INPUT, "a traced line makes no sense");
+	*ret = (struct traced_line){.line = (uint32_t)values[HPW_TRACED_LINE],
+		.count = values[HPW_TRACED_COUNT],
+		.unsized = values[HPW_TRACED_UNSIZED],
+		.growth_bytes = zigzag_decode(values[HPW_TRACED_GROWTH]),
+		.largest_bytes = values[HPW_TRACED_LARGEST]};
+	uint64_t row = values[HPW_TRACED_CODE];
+	return row ? hpw_code_find(code, model, row, &ret->code.value) : NULL;
+}
+
+struct error *hpw_code_decode_traced(
+	struct hpw_code *code, struct model *model, const struct hpw_payload *payload, size_t *rows)
+{
+	struct hpw_column columns[HPW_TRACED_COLUMNS];
+	size_t count = 0;
+	struct error *error = hpw_columns_open(payload, columns, HPW_TRACED_COLUMNS);
+	if (!error)
+		error = hpw_columns_rows(
+			columns, HPW_TRACED_COLUMNS, (1u << HPW_TRACED_COLUMNS) - 1, &count);
+	if (!error && count > HPW_TRACED_MAX - *rows)
+		error = error_create(ERROR_INPUT, "more than %u traced lines", HPW_TRACED_MAX);
+	for (size_t i = 0; !error && i < count; i++) {
+		struct traced_line line;
+		error = traced_line_next(code, model, columns, &line);
+		if (!error)
+			error = build_traced_line(model, &line);
+	}
+	*rows += count;
 	return error;
 }

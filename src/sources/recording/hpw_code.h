@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chunks of code that is in no loaded file: CODE. */
+/* Chunks of code that is in no loaded file: CODE, TRACED_LINES. */
 #ifndef SOURCES_HPW_CODE_H
 #define SOURCES_HPW_CODE_H
 
@@ -31,6 +31,10 @@ void hpw_code_deinit(struct hpw_code *code);
 /* Adds the rows of a chunk; of a row that is there already the first one counts. */
 struct error *hpw_code_decode(
 	struct hpw_code *code, struct model *model, const struct hpw_payload *payload) must_check_;
+
+/* Adds the rows of a TRACED_LINES chunk, to the *rows that there are. */
+struct error *hpw_code_decode_traced(struct hpw_code *code, struct model *model,
+	const struct hpw_payload *payload, size_t *rows) must_check_;
 
 /* Finds the code of a row that a frame names; not 0. */
 struct error *hpw_code_find(

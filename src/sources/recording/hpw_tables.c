@@ -298,6 +298,12 @@ static struct error *decode_code(struct hpw_tables *tables, const struct hpw_pay
 	return hpw_code_decode(&tables->code, tables->model, payload);
 }
 
+static struct error *decode_traced_lines(
+	struct hpw_tables *tables, const struct hpw_payload *payload)
+{
+	return hpw_code_decode_traced(&tables->code, tables->model, payload, &tables->traced_lines);
+}
+
 enum alloc_kind hpw_tables_kind_of(uint8_t stored)
 {
 	static const enum alloc_kind kinds[HW_ALLOC_KINDS] = {
@@ -441,6 +447,7 @@ static const struct {
 	{HPW_TARGET, decode_target},
 	{HPW_MODULES, decode_modules},
 	{HPW_CODE, decode_code},
+	{HPW_TRACED_LINES, decode_traced_lines},
 	{HPW_STACKS, decode_stacks},
 	{HPW_SITES, decode_sites},
 	{HPW_CODE_NAMES, decode_code_names},

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The chunks that name things: TARGET, MODULES, CODE, STACKS, SITES, CODE_NAMES, NAMES. Each
- * decoder puts one chunk into the model; what an earlier, lost chunk would have named is stood in
- * for (a module without a path, the empty stack), so that the rest keeps its figures.
+ * The chunks that name things: TARGET, MODULES, CODE, STACKS, SITES, CODE_NAMES, NAMES; and
+ * TRACED_LINES. Each decoder puts one chunk into the model; what an earlier, lost chunk would have
+ * named is stood in for (a module without a path, the empty stack), so that the rest keeps its
+ * figures.
  */
 #ifndef SOURCES_HPW_TABLES_H
 #define SOURCES_HPW_TABLES_H
@@ -20,6 +21,7 @@ struct hpw_tables {
 	struct hpw_clock clock; /* tsc_start and hz, from TARGET */
 	struct hpw_code code;
 	bool has_target, has_code_names;
+	size_t traced_lines;          /* rows so far */
 	size_t sites;                 /* one more than the largest site */
 	uint64_t sites_unknown_stack; /* sites whose stack is not known */
 };

@@ -288,12 +288,42 @@ static void listing_sums_cell(const struct listing_page *at, const struct row *f
 		.says = "including everything that was allocated below it, each stack once" what,  \
 		.nested = &sums_type}
 
-enum { LINE, TEXT, LINE_FLAT, LINE_CUM };
+enum { TRACED_COUNT, TRACED_GROWTH, TRACED_LARGEST };
+static const struct column traced_columns[] = {
+	[TRACED_COUNT] = {"occurrences", COLUMN_INTEGER, UNIT_COUNT, .says = "how often it began"},
+	[TRACED_GROWTH] = {"resident_growth_bytes", COLUMN_SIGNED, UNIT_BYTES,
+		.says = "by how much the process's resident memory grew while it ran, callees "
+			"included, all times together; null: not known"},
+	[TRACED_LARGEST] = {"resident_bytes", COLUMN_INTEGER, UNIT_BYTES,
+		.says = "the process's resident memory after it, at most; null: not known"},
+	COLUMNS_END};
+
+static void traced_cell(
+	const void *context, __attribute__((unused)) size_t row, unsigned column, struct cell *ret)
+{
+	const struct traced_line *traced = context;
+	if (column == TRACED_COUNT)
+		ret->number = traced->count;
+	else if (column == TRACED_GROWTH)
+		ret->signed_number = traced->growth_bytes;
+	else
+		ret->number = traced->largest_bytes;
+	if (column != TRACED_COUNT && !traced_line_has_sizes(traced))
+		ret->state = CELL_UNKNOWN;
+}
+
+static const struct table_type traced_type = {.columns = traced_columns, .cell = traced_cell};
+
+enum { LINE, TEXT, LINE_FLAT, LINE_CUM, LINE_TRACED };
 static const struct column listed_columns[] = {
 	[LINE] = {"line", COLUMN_INTEGER,
 		.says = "its number; null: figures of code whose line is not known"},
 	[TEXT] = {"text", COLUMN_TEXT, .says = "null if the source was not found"},
 	SUMS_COLUMNS(LINE_FLAT, "; null if that is nothing"),
+	[LINE_TRACED] = {"traced", COLUMN_RECORD,
+		.says = "of a function that was traced (`run --line-rss`): what was seen when the "
+			"line ran; null: it was not traced, or did not run",
+		.nested = &traced_type},
 	COLUMNS_END};
 
 /* A text of C ends at a NUL, which a line may contain. */
@@ -318,6 +348,13 @@ static void listing_line_cell(const void *context, size_t row, unsigned column, 
 	} else if (column == TEXT && line->text.text) {
 		add_whole_line(&ret->built, line->text);
 		cell_take_built(ret);
+	} else if (column == LINE_TRACED) {
+		const struct traced_line *traced =
+			listing_trace(&at->listing->parts.data[at->inner->part], line->line);
+		if (traced)
+			cell_take_record(ret, &traced_type, traced);
+		else
+			ret->state = CELL_UNKNOWN;
 	} else if (column != TEXT) {
 		listing_sums_cell(at, figures ? &figures->flat : NULL,
 			figures ? &figures->cum : NULL, column == LINE_CUM, ret);

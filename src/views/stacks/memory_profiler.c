@@ -9,9 +9,10 @@
  *	    12                                          def load(path):
  *	    13            -    152.6 MiB            -       rows = read(path)
  *
- * memory_profiler traces lines and reads the size of the process after each. A recording has blocks
- * instead: what a line and its callees allocated is exact, and stands under Increment; the size of
- * the process after a line, and how often it ran, are not known, and never invented.
+ * memory_profiler traces lines and reads the size of the process after each. So does a recording of
+ * functions that were asked for (run --line-rss), and these are their figures then. Of others it
+ *has blocks instead: what a line and its callees allocated is exact, and stands under Increment;
+ *the size of the process after a line, and how often it ran, are not known, and never invented.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -63,6 +64,29 @@ static void add_figures(
 		UNTRACED);
 }
 
+/* What was seen of a line while it was traced; NULL: it did not run. */
+static void add_traced(
+	const struct profiled_part *at, const struct traced_line *traced, struct text *out)
+{
+	int precision = (int)at->options->precision;
+	if (!traced) {
+		text_printf(out, " %12s %12s  %10s   ", "", "", "");
+		return;
+	}
+	_cleanup_(text_deinit) struct text usage, increment;
+	text_init(&usage);
+	text_init(&increment);
+	if (traced_line_has_sizes(traced)) {
+		text_printf(&usage, "%*.*f MiB", precision + 4, precision,
+			(double)traced->largest_bytes / MIB);
+		text_printf(&increment, "%*.*f MiB", precision + 4, precision,
+			(double)traced->growth_bytes / MIB);
+	}
+	out->failed |= usage.failed || increment.failed;
+	text_printf(out, " %12s %12s  %10" PRIu64 "   ", usage.data ? usage.data : UNTRACED,
+		increment.data ? increment.data : UNTRACED, traced->count);
+}
+
 static void memory_profiler_add_line(const struct profiled_part *at, uint32_t number,
 	const struct listing_line *figures, struct source_line line, struct text *out)
 {
@@ -70,7 +94,10 @@ static void memory_profiler_add_line(const struct profiled_part *at, uint32_t nu
 		text_printf(out, "%6" PRIu32, number);
 	else
 		text_printf(out, "%6s", UNTRACED);
-	add_figures(at, figures, out);
+	if (at->options->as_traced && at->part->traces.len)
+		add_traced(at, listing_trace(at->part, number), out);
+	else
+		add_figures(at, figures, out);
 	source_line_add_raw(out, line);
 	text_add_char(out, '\n');
 }
@@ -114,7 +141,7 @@ static void add_part(const struct profiled_part *at, struct text *out)
 		/* After the end of the source there are only lines with figures. */
 		if (!line.text && next == end)
 			break;
-		if (line.text || has_figures)
+		if (line.text || has_figures || listing_trace(at->part, (uint32_t)i))
 			memory_profiler_add_line(
 				at, (uint32_t)i, has_figures ? next : NULL, line, out);
 		else
