@@ -233,15 +233,19 @@ def tidy(tap, scratch):
         good = status == (1 if word else 0) and place in output and word in output
         tap.result(good or status == 77, f"check-tidy: {word or 'a clean file'}", output,
                    skip=output.splitlines()[0] if status == 77 else None)
-    # Two of a library are read as one; where that doesn't compile, each by itself.
+    # Two of a library are read as one, with other names for what both call the same; where that doesn't compile, each by itself.
     write(build / "compile_commands.json", json.dumps(
         [{"directory": str(build), "file": f"../src/base/{name}.c", "command": f"cc -o base.p/{name}.o -c ../src/base/{name}.c",
           "output": f"base.p/{name}.o"} for name in "xy"]))
-    for own, how in [("static int g;\n", "with another"), ("static long h;\n#define f(a, b) f(b, a)\n", "by itself")]:
-        write(source, GPL + function.format("b") + "int h(void);\nint h(void)\n{\n\treturn 1;\n}\n")
-        write(tree / "src/base/y.c", GPL + own)
+    for own, more, how in [
+            ("static int g;\n", "int h(void);\nint h(void)\n{\n\treturn 1;\n}\n", "with another"),
+            ("static long f;\n#define a 1\nstatic struct f {\n\tint g;\n} g;\n", "static int g;\n", "with another of the same names"),
+            ("static long puts;\n", "#include <stdio.h>\n", "by itself")]:
+        write(tree / "src/base/x.c", GPL + own)
+        write(tree / "src/base/y.c", GPL + function.format("b") + more)
         status, output = run(TOOLS / "check-tidy", build, tree)
-        tap.result(status == 77 or status == 1 and "src/base/x.c:5:" in output and "2 files" in output,
+        alone = "not together" in output
+        tap.result(status == 77 or status == 1 and "src/base/y.c:5:" in output and "2 files" in output and alone == (how == "by itself"),
                    f"check-tidy: a file {how}", output, skip=output.splitlines()[0] if status == 77 else None)
 
 
