@@ -63,7 +63,7 @@ const char *resolver_inner_name(struct resolver *resolver, const struct shown_fr
 /* Memory of a module: which variable is there. Strings belong to the resolver. */
 struct shown_data {
 	const char *name;   /* NULL: unknown; then the offset is the module's */
-	const char *file;   /* NULL: unknown, and line 0 */
+	const char *file;   /* NULL: unknown, and line 0; only after resolver_data_place() */
 	const char *module; /* last part of its path; NULL: unknown */
 	uint32_t line;
 	uint64_t offset; /* of the address in the variable */
@@ -71,6 +71,11 @@ struct shown_data {
 
 struct error *resolver_data(struct resolver *resolver, struct module_id module, uint64_t address,
 	struct shown_data *ret) must_check_;
+
+/* Adds where the variable at the address is defined. It reads the module's debug information, which
+ * takes a tenth of a second of libc: for what is shown. */
+struct error *resolver_data_place(struct resolver *resolver, struct module_id module,
+	uint64_t address, struct shown_data *data) must_check_;
 
 /* Where the code of a stack's innermost frame is; *stack becomes the stack of its caller. Of what
  * is no code of a file the module is NO_MODULE. */

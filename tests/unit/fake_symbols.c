@@ -92,6 +92,15 @@ struct error *symbols_variable(
 	return NULL;
 }
 
+struct error *symbols_variable_name(
+	struct symbols *symbols, uint32_t module, uint64_t address, struct symbol_variable *ret)
+{
+	struct error *error = symbols_variable(symbols, module, address, ret);
+	ret->file = NULL;
+	ret->line = 0;
+	return error;
+}
+
 struct error *symbols_aliases(struct symbols *symbols, uint32_t module, uint64_t address,
 	const char *const **ret, size_t *ret_count)
 {

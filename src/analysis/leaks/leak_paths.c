@@ -90,6 +90,7 @@ static struct error *leak_paths_describe(
 		.place = root->place,
 		.name = root->name,
 		.start = root->start,
+		.module = root->module,
 		.tid = root->tid,
 		.thread_name = "",
 	};
@@ -105,6 +106,14 @@ static struct error *leak_paths_describe(
 		resolver_data(building->resolver, root->module, group->root_address, &ret->data);
 	ret->start = group->root_address - ret->data.offset;
 	return error;
+}
+
+struct error *leak_holder_find_place(struct resolver *resolver, struct leak_holder *holder)
+{
+	if (holder->place != LEAK_PLACE_DATA || !holder->data.name || holder->is_placed)
+		return NULL;
+	holder->is_placed = true;
+	return resolver_data_place(resolver, holder->module, holder->start, &holder->data);
 }
 
 /* The number of what holds the first block of a group, and the word's place in it. */

@@ -20,6 +20,8 @@
 struct leak_holder {
 	enum leak_place place;
 	struct shown_data data;  /* of LEAK_PLACE_DATA; data.offset is that of the first word */
+	struct module_id module; /* likewise */
+	bool is_placed;          /* leak_holder_find_place() was called */
 	const char *name;        /* of LEAK_PLACE_MAPPING; "" */
 	uint64_t start;          /* of it in memory, unless of registers */
 	uint32_t tid;            /* of stacks and registers */
@@ -70,6 +72,9 @@ struct error *leak_paths_build(const struct model *model, struct resolver *resol
 size_t leak_path_steps(const struct leak_paths *paths, uint32_t path, uint32_t ret[LEAK_STEPS_MAX],
 	uint32_t *ret_skipped);
 
+/* Finds where a global variable is defined: for holders that are shown (resolver_data_place()). */
+struct error *leak_holder_find_place(
+	struct resolver *resolver, struct leak_holder *holder) must_check_;
 /* Adds "global g_cache (cache.c:12)", "register rbx of thread 4712 (worker)"… */
 void leak_holder_describe(struct text *text, const struct leak_holder *holder);
 /* Returns the register's name; NULL for other places. */

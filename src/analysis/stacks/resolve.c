@@ -344,15 +344,27 @@ struct error *resolver_data(
 	struct symbol_variable variable = {.name = NULL};
 	struct error *error = loaded_files_find(&resolver->maker.files, id, &number);
 	if (!error && number != NO_MODULE)
-		error = symbols_variable(
+		error = symbols_variable_name(
 			resolver->maker.files.symbols, number, ret->offset, &variable);
 	if (error || !variable.name)
 		return error;
 	ret->name = variable.name;
 	ret->offset = variable.offset;
-	ret->file = variable.file;
-	ret->line = variable.line;
 	return NULL;
+}
+
+struct error *resolver_data_place(
+	struct resolver *resolver, struct module_id id, uint64_t address, struct shown_data *data)
+{
+	uint32_t number;
+	struct symbol_variable variable = {.name = NULL};
+	struct error *error = loaded_files_find(&resolver->maker.files, id, &number);
+	if (!error && number != NO_MODULE)
+		error = symbols_variable(resolver->maker.files.symbols, number,
+			address - model_module(resolver->model, id)->bias, &variable);
+	data->file = variable.file;
+	data->line = variable.line;
+	return error;
 }
 
 const char *resolver_inner_name(struct resolver *resolver, const struct shown_frame *frame)

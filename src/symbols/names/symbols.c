@@ -196,6 +196,8 @@ struct error *symbols_resolve(struct symbols *symbols, uint32_t module_index, ui
 static struct error *add_variable_place(struct symbols *symbols, struct symbols_file *module,
 	uint64_t start, struct symbol_variable *variable)
 {
+	module_open(symbols, module);
+	module_read(symbols, module);
 	if (module->state != SYMBOLS_DWARF)
 		return NULL;
 	const char *file;
@@ -225,8 +227,7 @@ static struct error *find_in_table(struct symbols *symbols, struct symbols_file 
 	uint64_t *ret_start)
 {
 	*ret = (struct symbol_variable){.name = NULL};
-	module_open(symbols, module);
-	module_read(symbols, module);
+	module_find(symbols, module);
 	struct error *error = NULL;
 	if (!*has_table) {
 		*has_table = true;
@@ -274,8 +275,6 @@ struct error *symbols_variable(struct symbols *symbols, uint32_t module_index, u
 		return error_create(ERROR_INTERNAL, "symbols: no module %u", module_index);
 	struct symbols_file *module = symbols->modules.data[module_index];
 	uint64_t start;
-	if (module->state == SYMBOLS_UNOPENED)
-		module_open(symbols, module);
 	struct error *error = find_variable(symbols, module, address, ret, &start);
 	return error || !ret->name ? error : add_variable_place(symbols, module, start, ret);
 }

@@ -191,6 +191,24 @@ static void find_doubt(struct leaks_page *page)
 	evidence_evaluate(&evidence, any, any, &page->doubt);
 }
 
+/* Of what holds the blocks that are listed. */
+static struct error *find_places(struct leaks_page *page, struct resolver *resolver)
+{
+	struct leaks *leaks = &page->leaks;
+	struct error *error = NULL;
+	for (size_t i = 0; i < leaks->rows.len; i++) {
+		const struct leak_row *row = &leaks->rows.data[i];
+		size_t count = leaks_shows(page, row) ? row->hold_count : 0;
+		for (size_t k = 0; k < count && !error; k++) {
+			uint32_t path = leaks->holds.data[row->first_hold + k].path;
+			uint32_t holder = leaks->paths.paths.data[path].holder;
+			error = leak_holder_find_place(
+				resolver, &leaks->paths.holders.data[holder]);
+		}
+	}
+	return error;
+}
+
 static struct error *leaks_view_fill(struct leaks_page *page, struct resolver *resolver)
 {
 	const struct leaks_view_options *options = page->options;
@@ -206,6 +224,8 @@ static struct error *leaks_view_fill(struct leaks_page *page, struct resolver *r
 	if (options->suppressions)
 		suppressions_limit_lines(options->suppressions, how.frames);
 	struct error *error = leaks_build(page->model, resolver, &how, &page->leaks);
+	if (!error)
+		error = find_places(page, resolver);
 	if (!error)
 		error = unrecorded_group(page->model, &page->unrecorded);
 	if (error)

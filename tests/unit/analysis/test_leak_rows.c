@@ -188,7 +188,9 @@ static char *holder_of(const struct leak_path *path)
 {
 	struct text text;
 	text_init(&text);
-	leak_holder_describe(&text, &leaks.paths.holders.data[path->holder]);
+	struct leak_holder *holder = &leaks.paths.holders.data[path->holder];
+	CHECK_OK(leak_holder_find_place(resolver, holder));
+	leak_holder_describe(&text, holder);
 	return text_steal(&text);
 }
 
@@ -209,6 +211,7 @@ CASE(held, "words of one variable are one path, a list is a path that goes on")
 	CHECK_U64(path->blocks, 64);
 	CHECK_U64(path->size, UINT64_MAX); /* one is larger */
 	CHECK_U64(path->offset, 0);
+	CHECK(!leaks.paths.holders.data[path->holder].data.file); /* nobody asked */
 	check_holder(path, "global g_table (table.c:7)");
 	const struct leak_row *list = row_of(LEAK_CLASS_REACHABLE, 2);
 	CHECK_U64(list->hold_count, 2);
