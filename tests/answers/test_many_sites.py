@@ -47,6 +47,22 @@ def costs_of(few, many, view):
 
 
 @tests.test
+def sampled_sizes(folder):
+    """A sample of blocks that all have other sizes: what the sizes say adds up to the totals, whichever way it is read."""
+    path = folder / "sizes.hpw"
+    hw.record([hw.ANSWERS / "many_sizes"], path, options=("-q", "--mode", "sample:524288"))
+    for way in ((), ("--from", "start"), ("--merge", path)):
+        found = json.loads(hw.ask("report", path, "--json", "--view", "sizes", *way))
+        totals = found["totals"]
+        true = 4000 if "--merge" in way else 2000
+        hw.need(abs(totals["allocations"] - true) < true / 10, f"{totals['allocations']}, true {true}")
+        for rows in (found["sizes"], found["size_classes"]):
+            calls, size = (sum(row[column] for row in rows) for column in ("allocations", "bytes"))
+            hw.need(abs(calls - totals["allocations"]) <= 8, f"{way}: {calls} of {totals['allocations']} calls")
+            hw.need(abs(size / totals["allocated_bytes"] - 1) < 0.01, f"{way}: {size} of {totals['allocated_bytes']} bytes")
+
+
+@tests.test
 def figures(folder):
     """All sites are there, with their figures; what the summary leaves out it says."""
     path, blocks, size = record(folder, FEW)

@@ -37,6 +37,13 @@ uint64_t hpw_estimate_whole(double value)
 	return value < 0.5 ? 0 : value >= 1e19 ? (uint64_t)1e19 : (uint64_t)(value + 0.5);
 }
 
+uint64_t hpw_estimate_next(double *so_far, double value)
+{
+	uint64_t before = hpw_estimate_whole(*so_far);
+	*so_far += value;
+	return hpw_estimate_whole(*so_far) - before;
+}
+
 static void hpw_estimate_add(struct hpw_sum *sum, double weight, double size, double sign)
 {
 	double variance = weight * (weight - 1); /* (1 - p) / p^2 */

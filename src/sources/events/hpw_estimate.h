@@ -93,6 +93,12 @@ double hpw_estimate_weight(const struct hpw_estimate *estimate, uint64_t size);
  */
 uint64_t hpw_estimate_whole(double value);
 
+/* Rounds the next one of a row of figures. Any that follow one another then add up to their sum, to
+ * one: of many small ones, each rounded alone, the sum may be a third too low. `so_far` is the sum
+ * of those before it, at first 0.
+ */
+uint64_t hpw_estimate_next(double *so_far, double value);
+
 /* Count the allocation of a sampled block, with its time, and its free. */
 void hpw_estimate_alloc(struct hpw_estimate *estimate, const struct hpw_estimate_block *block,
 	struct hpw_estimate_moment moment);

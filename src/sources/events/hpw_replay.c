@@ -519,22 +519,23 @@ static int hpw_replay_compare_sizes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* This many allocations of that size were seen, or are estimated. */
-static struct error *put_size(
-	const struct hpw_replay *replay, struct model *model, uint64_t size, uint64_t count)
+/* This many allocations of that size were seen, or are estimated. so_far: hpw_estimate_next(). */
+static struct error *put_size(const struct hpw_replay *replay, struct model *model, uint64_t size,
+	uint64_t count, double *so_far)
 {
 	if (is_sampled(replay))
-		count = hpw_estimate_whole(
-			(double)count * hpw_estimate_weight(&replay->estimate, size));
+		count = hpw_estimate_next(
+			so_far, (double)count * hpw_estimate_weight(&replay->estimate, size));
 	return build_size(model, size, count);
 }
 
 struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model *model)
 {
 	struct error *error = NULL;
+	double so_far = 0;
 	for (size_t i = 0; !error && i < HPW_SIZES_SMALL; i++)
 		if (replay->sizes_small[i])
-			error = put_size(replay, model, i, replay->sizes_small[i]);
+			error = put_size(replay, model, i, replay->sizes_small[i], &so_far);
 	if (error || !replay->sizes.len)
 		return error;
 	_cleanup_free_ struct size_count *large = malloc(replay->sizes.len * sizeof(*large));
@@ -547,6 +548,6 @@ struct error *hpw_replay_put_sizes(const struct hpw_replay *replay, struct model
 		large[len++] = (struct size_count){*key ^ replay->blocks.seed, *count};
 	qsort(large, len, sizeof(*large), hpw_replay_compare_sizes);
 	for (size_t i = 0; !error && i < len; i++)
-		error = put_size(replay, model, large[i].size, large[i].allocations);
+		error = put_size(replay, model, large[i].size, large[i].allocations, &so_far);
 	return error;
 }

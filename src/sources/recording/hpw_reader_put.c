@@ -265,10 +265,11 @@ static struct error *put_sizes(struct reader *reader)
 	struct error *error = NULL;
 	const struct hpw_estimate of = {
 		.mean_bytes = (double)model_recording(reader->model)->sample_bytes};
+	double so_far = 0;
 	for (size_t i = 0; !error && i < reader->footer.sizes.len; i++) {
 		struct size_count row = reader->footer.sizes.data[i];
 		if (is_estimated(reader))
-			row.allocations = hpw_estimate_whole(
+			row.allocations = hpw_estimate_next(&so_far,
 				(double)row.allocations * hpw_estimate_weight(&of, row.size));
 		error = build_size(reader->model, row.size, row.allocations);
 	}

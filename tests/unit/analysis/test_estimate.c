@@ -29,6 +29,20 @@ CASE(weights, "a sampled block stands for 1 / p blocks")
 	hpw_estimate_deinit(&e);
 }
 
+CASE(rows, "whole figures in a row add up to their sum, each next to what it stands for")
+{
+	double so_far = 0, sum = 0;
+	uint64_t whole = 0;
+	for (unsigned i = 0; i < 1000; i++) {
+		double value = 1.0 + 0.37 * (i % 2);
+		uint64_t next = hpw_estimate_next(&so_far, value);
+		CHECK(next == 1 || next == 2);
+		whole += next;
+		sum += value;
+		CHECK(fabs((double)whole - sum) <= 0.5);
+	}
+}
+
 static struct totals totals_of(struct hpw_estimate *e)
 {
 	struct totals ret = {0};
