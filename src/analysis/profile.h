@@ -21,6 +21,9 @@ struct profile {
 	struct text notes; /* sentences, each with a newline */
 };
 
+/* Returns an error if nothing is known of the heap that the model is of: "0 B" would be wrong. */
+struct error *profile_check_heap(const struct model *model) must_check_;
+
 void profile_init(struct profile *profile);
 void profile_deinit(struct profile *profile);
 

@@ -16,6 +16,10 @@ struct heap_unread {
  * of the heap, which is not an empty one. False of a process and of a whole core. */
 bool heap_is_cut_away(const struct heap_scan *scan);
 
+/* Returns whether nothing is known of the heap: the core is cut off like that, or no allocator was
+ * found, and private memory is missing or was not understood. */
+bool heap_is_unknown(const struct heap_scan *scan);
+
 /* Finds the memory of the program break's mapping, or else at least UNREAD_LEAST bytes of other
  * mappings. */
 #define UNREAD_LEAST (1u << 20)

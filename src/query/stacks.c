@@ -25,8 +25,9 @@ void stacks_deinit(struct stacks *stacks)
 static struct error *check_known(const struct model *model, enum metric metric)
 {
 	const struct recording *recording = model_recording(model);
-	if (metric == METRICS || metric_is_known(metric, recording))
-		return NULL;
+	struct error *error = profile_check_heap(model);
+	if (error || metric == METRICS || metric_is_known(metric, recording))
+		return error;
 	if (recording->only_errors)
 		return error_create(ERROR_INPUT,
 			"%s: contains errors only, and no allocations: see 'heapwise report --view "

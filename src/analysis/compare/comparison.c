@@ -67,10 +67,13 @@ static struct error *make_both(struct comparison *comparison)
 static struct error *build_side(const struct model *model, enum diff_scope scope, bool all_frames,
 	const struct filter *filter, struct profile *ret)
 {
+	struct error *error = profile_check_heap(model);
+	if (error)
+		return error;
 	if (scope == DIFF_STACKS)
 		return profile_build(model, all_frames, filter, ret);
 	ret->model = model;
-	struct error *error = resolver_create(model, all_frames, &ret->resolver);
+	error = resolver_create(model, all_frames, &ret->resolver);
 	if (!error && scope == DIFF_INHERITED)
 		error = rows_build_inherited(model, ret->resolver, &ret->all);
 	if (error)

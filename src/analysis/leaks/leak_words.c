@@ -170,6 +170,10 @@ static void describe_unsearched(const struct leaks *leaks, struct text *text)
 
 void leaks_verdict(const struct leaks *leaks, struct text *ret)
 {
+	if (model_recording(leaks->model)->no_heap) {
+		text_add(ret, "Leaks are unknown: no heap could be read.\n");
+		return;
+	}
 	if (!leaks->searched) {
 		describe_unsearched(leaks, ret);
 		return;
@@ -177,10 +181,6 @@ void leaks_verdict(const struct leaks *leaks, struct text *ret)
 	uint64_t blocks = 0;
 	for (unsigned i = 0; i < LEAK_CLASSES; i++)
 		blocks += leaks->sums[i].blocks;
-	if (!blocks && model_recording(leaks->model)->no_heap) {
-		text_add(ret, "Leaks are unknown: no heap could be read.\n");
-		return;
-	}
 	if (model_recording(leaks->model)->all_collected) {
 		text_add(ret, "Leaks are not reported: Go's garbage collector owns all blocks and "
 			      "frees unreferenced ones.\n");

@@ -31,6 +31,16 @@ struct error *profile_filter(struct profile *profile, const struct filter *filte
 	return !error && profile->notes.failed ? error_no_memory() : error;
 }
 
+struct error *profile_check_heap(const struct model *model)
+{
+	const struct recording *recording = model_recording(model);
+	if (!recording->no_heap || !(recording->unknown & UNKNOWN_LIVE_BLOCKS))
+		return NULL;
+	return error_create(ERROR_INPUT, "%s: %s", recording->path,
+		recording->remark ? recording->remark
+				  : "nothing is known of its blocks: no heap was found");
+}
+
 struct error *profile_build(const struct model *model, bool all_frames, const struct filter *filter,
 	struct profile *ret)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/profile.h"
 #include "base/cleanup.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/progress.h"
@@ -421,7 +422,8 @@ struct shown_view {
 static struct error *write_view(void *ctx, const struct sink *sink)
 {
 	const struct shown_view *shown = ctx;
-	return view_write(shown->view, shown->model, shown->options, sink);
+	struct error *error = profile_check_heap(shown->model);
+	return error ? error : view_write(shown->view, shown->model, shown->options, sink);
 }
 
 int view_request_show(

@@ -60,6 +60,13 @@ struct heap_unread heap_unread_find(const struct heap_scan *scan)
 	return found;
 }
 
+bool heap_is_unknown(const struct heap_scan *scan)
+{
+	return heap_is_cut_away(scan) ||
+	       (!scan->heap.areas.len && (address_space_lacks_private(scan->heap.space) ||
+						 heap_unread_find(scan).largest));
+}
+
 /* The module that malloc would be in. */
 static const struct address_module *libc_of(const struct address_space *space)
 {

@@ -319,7 +319,7 @@ static struct error *make_damage(struct making *m)
 			(unsigned long long)s->heap.space->core.missing_bytes);
 		error = build_damage(m->foreign.model, sentence);
 	}
-	if (!s->heap.areas.len && !address_space_lacks_private(s->heap.space))
+	if (build_recording(m->foreign.model)->no_heap)
 		build_recording(m->foreign.model)->remark =
 			heap_unread_find(s).largest ? "no heap was found although the memory is "
 						      "present: the summary of `heapwise core` and "
@@ -335,10 +335,11 @@ static struct error *make_damage(struct making *m)
 static struct error *heap_model_make_make(struct making *m)
 {
 	struct recording *recording = build_recording(m->foreign.model);
-	recording->unknown &= ~(uint32_t)KNOWN;
+	if (!heap_is_unknown(m->scan))
+		recording->unknown &= ~(uint32_t)KNOWN;
 	recording->snapshot = recording->is_heap = true;
 	recording->types = !m->joined;
-	recording->no_heap = !m->scan->heap.areas.len;
+	recording->no_heap = !m->scan->heap.areas.len || heap_is_cut_away(m->scan);
 	go_types_sum(m->scan, &recording->collected_blocks, &recording->collected_bytes);
 	recording->all_collected =
 		recording->collected_blocks &&
@@ -360,7 +361,7 @@ static struct error *heap_model_make_make(struct making *m)
 		error = make_threads(m);
 	if (!error)
 		error = make_target(m);
-	if (!error && !m->by_owner)
+	if (!error && !m->by_owner && !heap_is_unknown(m->scan))
 		error = make_leaks(m);
 	return error ? error : make_damage(m);
 }

@@ -304,6 +304,7 @@ static void add_recording(struct merge *merge, const struct model *from)
 	struct recording *sums = build_recording(merge->ret);
 	sums->unknown |= more->unknown;
 	sums->only_errors |= more->only_errors;
+	sums->no_heap |= more->no_heap;
 	sums->snapshot |= more->snapshot;
 	sums->mode_changes = max(sums->mode_changes, more->mode_changes);
 	sums->change_missed += more->change_missed;

@@ -247,8 +247,10 @@ struct error *trend_view_write(const struct model *const *models, const char *co
 	for (; profiles.count < count; profiles.count++) {
 		size_t i = profiles.count;
 		profile_init(&profiles.of[i]);
-		struct error *error = profile_build(
-			models[i], options->all_frames, options->filter, &profiles.of[i]);
+		struct error *error = profile_check_heap(models[i]);
+		if (!error)
+			error = profile_build(
+				models[i], options->all_frames, options->filter, &profiles.of[i]);
 		sides[i] = (struct match_side){models[i], profile_rows(&profiles.of[i])};
 		if (error) {
 			profile_deinit(&profiles.of[i]);

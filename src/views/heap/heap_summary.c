@@ -510,14 +510,6 @@ const struct answer_type heap_types_type = {
 		&type_count_type, &heap_matched_type, &group_type, NULL},
 	.main = &heap_types_table};
 
-/* Where the memory of a heap is missing, or was not understood, nothing is known of it. */
-static bool heap_is_unknown(const struct heap_scan *s)
-{
-	return heap_is_cut_away(s) ||
-	       (!s->heap.areas.len &&
-		       (address_space_lacks_private(s->heap.space) || heap_unread_find(s).largest));
-}
-
 /* What both begin with; for programs alone. */
 static void heap_summary_put_head(const struct heap_page *page, struct answer *answer)
 {

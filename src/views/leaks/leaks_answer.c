@@ -41,7 +41,7 @@ static const struct column summary_columns[] = {
 		"given"),
 	[LEAK_CLASS_NEVER_FREED] = CLASS_COLUMN("never_freed",
 		"all together: what was live when it was searched; without a search what was never "
-		"freed"),
+		"freed; null if that is unknown, too"),
 	COLUMNS_END};
 
 /* What was live when it was searched, which is what the classes are of; else at the end. */
@@ -66,7 +66,8 @@ static void summary_cell(const void *context, size_t row, unsigned column, struc
 	(void)row;
 	ret->nested = (struct table){
 		&sum_type, is_class ? &page->leaks.sums[column] : &page->left, 1, .limit = 1};
-	if (is_class && !page->leaks.searched)
+	if (!page->leaks.searched &&
+		(is_class || !metric_is_known(METRIC_LIVE_BLOCKS, model_recording(page->model))))
 		ret->state = CELL_UNKNOWN;
 }
 

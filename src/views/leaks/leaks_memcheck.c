@@ -69,17 +69,22 @@ static void add_heap_summary(const struct leaks_page *page, struct text *out)
 		left.blocks += page->leaks.sums[i].blocks;
 		left.bytes += page->leaks.sums[i].bytes;
 	}
+	const struct recording *recording = model_recording(page->model);
 	leaks_memcheck_add_line(page, "", out);
 	add_moment(page, out);
+	if (!metric_is_known(METRIC_LIVE_BLOCKS, recording) && !page->leaks.searched)
+		return;
 	leaks_memcheck_add_line(page, "HEAP SUMMARY:", out);
 	leaks_memcheck_begin(page, out);
 	text_add(out, "    in use at exit: ");
 	add_amount(out, left.bytes - freed.bytes, left.blocks - freed.blocks);
 	text_add(out, "\n");
-	leaks_memcheck_begin(page, out);
-	text_printf(out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
-		FMT_COUNT(totals->allocations), FMT_COUNT(totals->frees + freed.blocks),
-		FMT_COUNT(totals->allocated_bytes));
+	if (metric_is_known(METRIC_ALLOCATIONS, recording)) {
+		leaks_memcheck_begin(page, out);
+		text_printf(out, "  total heap usage: %s allocs, %s frees, %s bytes allocated\n",
+			FMT_COUNT(totals->allocations), FMT_COUNT(totals->frees + freed.blocks),
+			FMT_COUNT(totals->allocated_bytes));
+	}
 	leaks_memcheck_add_line(page, "", out);
 }
 

@@ -306,7 +306,8 @@ struct error *leaks_view_write(const struct model *model, const struct leaks_vie
 			"%s: contains errors only, and no leak search: see 'heapwise report --view "
 			"errors'; 'heapwise check --leak-check=full' has both",
 			recording->path);
-	if (recording->unknown & UNKNOWN_LIVE_BLOCKS && !model_leak_search(model))
+	if (recording->unknown & UNKNOWN_LIVE_BLOCKS && !recording->no_heap &&
+		!model_leak_search(model))
 		return error_create(ERROR_INPUT, "%s: %s files contain no leak information",
 			recording->path, recording->source);
 	if (model_subtracted(model))

@@ -182,9 +182,42 @@ def cut_off_before_the_heap_is_told(folder):
     budget = hw.run([hw.HEAPWISE, "budget", "--max-leak", "0", cut])
     if budget.status != 3 or "unknown   leaked: it contains no heap" not in budget.text:
         raise hw.Failure(f"budget: {budget} {budget.text}")
+    if "definitely lost" in shown.text or "blocks" in shown.text.partition("Notes")[0]:
+        raise hw.Failure(f"kinds have figures: {shown.text}")
+    found = json.loads(hw.run([hw.HEAPWISE, "leaks", "--json", cut]).text)["leaks"]
+    hw.need(found["search"] is None and not any(found["summary"].values()), f"leaks --json: {found}")
+    memcheck = hw.run([hw.HEAPWISE, "leaks", "--format", "memcheck", cut]).text
+    hw.need("Leaks are unknown" in memcheck and " 0 blocks" not in memcheck and " 0 allocs" not in memcheck, memcheck)
+    hw.need(" allocs" not in hw.ask("leaks", "--format", "memcheck", whole), "a core does not know what was allocated")
     everything = hw.run([hw.HEAPWISE, "leaks", "--show-leak-kinds=all", whole]).text
     if "referenced by" not in everything or "allocated at" in everything:
         raise hw.Failure("a type is called a place")
+
+
+@tests.test
+def unknown_everywhere(folder):
+    """Where nothing is known of a heap, no command has figures of it, nor compares with them or adds them up."""
+    whole = kernel_core(hw.TARGETS / "heaps/heap_small", folder)
+    data = whole.read_bytes()
+    cut = folder / "cut"
+    cut.write_bytes(data[:next(part[3] for part in cores.parts(data) if part[1] == cores.PT_LOAD and part[2] & 2)])
+    (folder / "less").mkdir()
+    hidden = kernel_core(hw.TARGETS / "heaps/heap_small", folder / "less", setup="echo 0x02 > /proc/self/coredump_filter")
+    hw.ask("report", whole)
+    hw.ask("diff", whole, whole)
+    for core, why in ((cut, "have it written whole"), (hidden, "no private memory")):
+        for words in (("report",), ("report", "--json"), ("report", "--view", "sites"), ("tree",), ("flame",), ("graph",),
+                      ("export", "--format", "json"), ("export", "--format", "csv"), ("export", "--format", "pprof"),
+                      ("diff", whole), ("diff", "--json", whole), ("diff", "--by", "owner", whole), ("diff", "--trend", whole),
+                      ("diff", "--view", "tree", whole), ("report", "--base", whole)):
+            ended = hw.heapwise(*words, core)
+            hw.need(ended.status == 3 and not ended.text and why in ended.errors, f"{words} of {core.name}: {ended}")
+        ended = hw.heapwise("diff", core, whole)
+        hw.need(ended.status == 3 and why in ended.errors, f"diff from {core.name}: {ended}")
+        ended = hw.heapwise("report", "--merge", whole, core)
+        hw.need(ended.status == 3 and "no heap was found" in ended.errors, f"{core.name} was added up: {ended}")
+        ended = hw.heapwise("budget", "--max-never-freed", "1G", core)
+        hw.need(ended.status == 3 and "unknown   never freed" in ended.text, f"budget of {core.name}: {ended}")
 
 
 def changed(folder, words):
