@@ -32,7 +32,7 @@ enum perf_map_state {
 	PERF_MAP_ODD,      /* it is no plain file */
 	PERF_MAP_CLOSED,   /* it can't be opened, or where it would be */
 	PERF_MAP_CUT,      /* it was read up to PERF_MAP_BYTES_MAX, or until who took its lines had
-			      enough */
+			      enough, or had no room for all names */
 	PERF_MAP_STATES
 };
 

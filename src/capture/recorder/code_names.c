@@ -19,6 +19,7 @@ void code_names_init(struct code_names *names)
 	names->place = PERF_MAP_PLACE_NONE;
 	names->list = NULL;
 	names->state = PERF_MAP_UNSOUGHT;
+	names->is_cut = false;
 }
 
 static void list_close(struct code_names *names)
@@ -48,8 +49,10 @@ static uint64_t list_length(struct code_names *names)
 
 void code_names_note(struct code_names *names, pid_t pid, pid_t target_pid, uint64_t address)
 {
-	if (names->rows.len >= CODE_ADDRESSES_MAX)
+	if (names->rows.len >= CODE_ADDRESSES_MAX) {
+		names->is_cut = true;
 		return;
+	}
 	if (names->place.folder < 0)
 		(void)perf_map_place_open(pid, target_pid, &names->place);
 	struct code_name row = {.address = address,
@@ -158,7 +161,8 @@ static bool line_take(void *context, const struct perf_map_line *line)
 	return naming->named < CODE_NAMINGS_MAX;
 }
 
-static void keep_named(struct code_name_vec *rows)
+/* Returns whether there was room for all. */
+static bool keep_named(struct code_name_vec *rows)
 {
 	size_t kept = 0, bytes = 0;
 	for (size_t i = 0; i < rows->len; i++) {
@@ -169,6 +173,7 @@ static void keep_named(struct code_name_vec *rows)
 			free(rows->data[i].name);
 	}
 	rows->len = kept;
+	return bytes <= CODE_NAMES_BYTES_MAX;
 }
 
 /* The process has ended before it was looked at: without a container it had this user, and the
@@ -213,5 +218,7 @@ void code_names_read(struct code_names *names, pid_t pid, pid_t target_pid, uint
 		place_guess(&names->place, target_pid, began_ns);
 	if (is_noted)
 		list_read(names);
-	keep_named(&names->rows);
+	names->is_cut |= !keep_named(&names->rows);
+	if (names->is_cut && names->state == PERF_MAP_READ)
+		names->state = PERF_MAP_CUT;
 }

@@ -43,6 +43,7 @@ struct code_names {
 	struct perf_map_place place;
 	FILE *list; /* NULL: not open, or none is there yet */
 	enum perf_map_state state;
+	bool is_cut; /* there was no room for all addresses or names */
 };
 
 void code_names_init(struct code_names *names);
@@ -62,7 +63,7 @@ void code_names_add(struct code_names *names, uint64_t address, const char *name
  * Reads the list. `began_ns` (since 1970) is when the program was there already: what counts if it
  * ended before its first address was noted, and then it is taken to be in no container. Afterwards
  * rows are those with a name, ascending by address, each address once, and `state` says what became
- * of the list.
+ * of the list: PERF_MAP_CUT also if there was no room for all of its names.
  */
 void code_names_read(struct code_names *names, pid_t pid, pid_t target_pid, uint64_t began_ns);
 

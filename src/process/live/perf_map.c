@@ -154,9 +154,8 @@ void perf_map_words(enum perf_map_state state, pid_t pid, char ret[static PERF_M
 {
 	static const char *const words[PERF_MAP_STATES] = {
 		[PERF_MAP_READ] = "its names are those of %s",
-		[PERF_MAP_CUT] =
-			"its names are those of the beginning of %s, which is too large to "
-			"be read whole",
+		[PERF_MAP_CUT] = "its names are those of a part of %s, which is too large to be "
+				 "read whole",
 		[PERF_MAP_MISSING] = "it has no names, as the program lists none in %s "
 				     "(node --perf-basic-prof, python3.12 -X perf, "
 				     "DOTNET_PerfMapEnabled=1, jcmd PID Compiler.perfmap)",

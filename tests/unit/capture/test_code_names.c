@@ -120,6 +120,37 @@ CASE(enough, "a list whose reader has enough before its end was not read whole")
 	fclose(list);
 }
 
+/* Notes as many addresses as there are lines, all with names of 1,000 bytes. */
+static void names_of_a_kilobyte(struct place *place, size_t count)
+{
+	struct text text;
+	text_init(&text);
+	for (size_t i = 0; i < count; i++) {
+		text_printf(&text, "%zx 10 %01000zu\n", (i + 1) * 16, i);
+		note(place, (i + 1) * 16 + 1);
+	}
+	CHECK(!text.failed);
+	write_list(place, text.data, text.len);
+	text_deinit(&text);
+	read_names(place);
+}
+
+CASE(many_bytes, "where names have no room, the list does not count as read whole")
+{
+	const size_t most = CODE_NAMES_BYTES_MAX / 1000;
+	struct place place;
+	place_open(&place);
+	names_of_a_kilobyte(&place, most);
+	CHECK_U64(place.names.rows.len, most);
+	CHECK_U64(place.names.state, PERF_MAP_READ);
+	place_close(&place);
+	place_open(&place);
+	names_of_a_kilobyte(&place, most + 1);
+	CHECK_U64(place.names.rows.len, most);
+	CHECK_U64(place.names.state, PERF_MAP_CUT);
+	place_close(&place);
+}
+
 CASE(holes, "NULs count as bytes of a list: one with a large hole is cut")
 {
 	static const char first[] = "1000 10 first\n", last[] = "\n1000 10 last\n";
