@@ -423,6 +423,12 @@ unsigned evidence_sure_kinds(const struct model *model, unsigned kinds, bool at_
 /* Returns why errors may be missing in a recording of `heapwise check`; NULL: they are not. */
 static const char *why_unchecked(const struct model *model, const struct check_coverage *coverage)
 {
+	if (has_malloc_in_front(model))
+		return "errors were not looked for: a library that is loaded before heapwise's "
+		       "has its own malloc; 'heapwise check --engine=valgrind' may know it";
+	if (has_own_malloc(model))
+		return "errors were not looked for: the program has its own malloc; 'heapwise "
+		       "check --engine=valgrind' may know it";
 	if (!coverage->is_there)
 		return "errors were not looked for: the library of 'heapwise check' did not serve "
 		       "the program";

@@ -63,7 +63,8 @@ enum guard_readiness {
 	GUARD_ASLEEP = 0, /* no function of ours was called yet */
 	GUARD_WAKING = 1, /* a thread prepares */
 	GUARD_READY = 2,
-	GUARD_OFF = 3, /* there is no room for our tables: libc's allocator serves the program */
+	GUARD_OFF = 3, /* there is no room for our tables, or the program has a malloc of its own:
+			  libc's allocator serves the program */
 };
 extern uint32_t guard_readiness; /* release, once all that it promises is there */
 

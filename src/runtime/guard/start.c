@@ -12,6 +12,7 @@
 #include "runtime/guard/sums.h"
 #include "runtime/guard/sweep.h"
 #include "runtime/guard/table.h"
+#include "runtime/preload/check_bridge.h"
 
 #include <errno.h>
 #include <linux/prctl.h>
@@ -67,13 +68,19 @@ static void prepare_parts(void)
 	signals_init();
 }
 
+/* Some of the program's blocks and frees pass us by: those that don't are to be libc's, too. */
+static bool is_passed_by(void)
+{
+	return heapwise_rt_check_is_passed_by && heapwise_rt_check_is_passed_by();
+}
+
 void guard_start(void)
 {
 	uint32_t asleep = GUARD_ASLEEP;
 	if (!__atomic_compare_exchange_n(&guard_readiness, &asleep, GUARD_WAKING, false,
 		    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return;
-	if (!table_init()) {
+	if (is_passed_by() || !table_init()) {
 		__atomic_store_n(&guard_readiness, GUARD_OFF, __ATOMIC_RELEASE);
 		return;
 	}

@@ -32,6 +32,10 @@ bool heapwise_rt_check_report(enum hw_error_kind kind, const struct hw_error_rep
  * another one once that child is recorded. */
 struct hw_check_sums *heapwise_rt_check_sums(void) __attribute__((weak));
 
+/* Returns whether an object that every search finds before this library has malloc: what it hands
+ * out is not ours, and may be freed by calls that don't come here. */
+bool heapwise_rt_check_is_passed_by(void) __attribute__((weak));
+
 /* The one function in the other direction, NULL without that library: the process is recorded from
  * now on, where the sums can be shown. A program that allocates nothing would seem not to be served
  * otherwise. */

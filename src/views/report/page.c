@@ -3,6 +3,7 @@
  * written. */
 #include "views/report/page.h"
 
+#include "analysis/evidence.h"
 #include "analysis/filter.h"
 #include "analysis/library_own.h"
 #include "base/cleanup.h"
@@ -230,10 +231,8 @@ static struct error *check_known(const struct view *view, const struct model *mo
 			"'heapwise check --mode exact' records allocations, too",
 			recording->path, view->name);
 	if (unknown && view->needs_errors && coverage && !coverage->is_there)
-		return error_create(ERROR_INPUT,
-			"%s: errors were not looked for: the library of 'heapwise check' did not "
-			"serve the program",
-			recording->path);
+		return error_create(
+			ERROR_INPUT, "%s: %s", recording->path, evidence_of_errors(model));
 	return unknown ? error_create(ERROR_INPUT, "%s: %s files contain no data for --view %s",
 				 recording->path, recording->source, view->name)
 		       : NULL;

@@ -15,6 +15,21 @@ import guarded
 import hw
 
 TESTS = hw.Tests()
+# What calloc hands out is freed by the program's own free.
+OWN_MALLOC = """#include <stdio.h>
+#include <stdlib.h>
+extern void *__libc_malloc(size_t);
+extern void __libc_free(void *);
+void *malloc(size_t size) { return __libc_malloc(size); }
+void free(void *block) { __libc_free(block); }
+int main(void)
+{
+	free(calloc(3, 4));
+	free(realloc(malloc(10), 100));
+	puts("done");
+	return 0;
+}
+"""
 STORIES = ("over_read", "over_write_far", "freed_read", "freed_write", "over_write", "free_twice", "free_others",
            "in_thread", "never_freed")
 CXX = ("mismatches", "sizes")
@@ -181,6 +196,21 @@ def no_block(folder):
     ended, document = check(folder, [program])
     hw.need("0 of 0" not in ended.errors and "100 %" not in ended.errors, ended.errors)
     hw.need(document["coverage"]["blocks"] == 0 and "No block was allocated" in ended.errors, ended.errors)
+
+@TESTS.test
+def own_malloc(folder):
+    """A program that defines some of malloc's family itself runs as natively, and is not said to have no errors"""
+    source, program = folder / "own.c", folder / "own"
+    source.write_text(OWN_MALLOC)
+    ended = hw.run([hw.need_program("gcc"), "-o", program, source])
+    hw.need(ended.status == 0, str(ended))
+    for options in ((), ("--full",)):
+        path = folder / "own.hpw"
+        ended = hw.heapwise("check", "-f", "-o", path, "--error-exitcode=9", *options, "--", program)
+        hw.need(ended.text == "done\n" and ended.status == 125, str(ended))
+        hw.need("No errors were found" not in ended.errors and "its own malloc" in ended.errors, ended.errors)
+        shown = hw.heapwise("report", "--view", "errors", path)
+        hw.need(shown.status != 0 and "its own malloc" in shown.errors, str(shown))
 
 
 @TESTS.test

@@ -130,3 +130,8 @@ HOOK struct hw_check_sums *heapwise_rt_check_sums(void)
 	return p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == RT_RECORDING ? &p->shm->check
 										 : NULL;
 }
+
+HOOK bool heapwise_rt_check_is_passed_by(void)
+{
+	return rt_real_has_front();
+}
