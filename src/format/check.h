@@ -70,7 +70,8 @@ enum hw_error_flag {
 	HW_ERROR_FREED = 16,    /* that block is freed */
 	HW_ERROR_GUARDED = 32,  /* that block had inaccessible pages next to it */
 	HW_ERROR_ON_STACK = 64, /* the address is on a thread's stack */
-	HW_ERROR_ENDS = 128,    /* the program ends because of it (--errors=first) */
+	HW_ERROR_ENDS = 128,    /* the program ends because of it: --errors=first, or a
+				 fault that nothing handles */
 	HW_ERROR_UNSIZED = 256, /* the size of the access is not known (access_bytes: least) */
 };
 

@@ -74,11 +74,12 @@ def run_alone(arguments, environment):
 
 
 def need_same(arguments, options, launcher=LAUNCHER, **environment):
-    """A program without errors: the same output and end as without the library, and no report."""
+    """A program whose errors end it at most: the same output and end as without the library, and those reports alone that it announces."""
     alone = run_alone(tuple(arguments), tuple(sorted(environment.items())))
     ended, reports = launcher.run(arguments, options, **environment)
     told = f"{' '.join(map(str, arguments))[:100]} [{options}]"
-    hw.need(not reports, f"{told}: {[found.group(0) for found in reports[:5]]}")
+    wanted = sorted(map(key_of, EXPECTED.finditer(ended.text)))
+    hw.need(sorted(map(key_of, reports)) == wanted, f"{told}: {[found.group(0) for found in reports[:5]]}, expected {wanted}")
     hw.need((ended.status, ended.stdout, ended.stderr) == (alone.status, alone.stdout, alone.stderr),
             f"{told}: {ended}, alone {alone}\n{hw.shorten(ended.text)}\nalone\n{hw.shorten(alone.text)}")
 

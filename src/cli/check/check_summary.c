@@ -21,6 +21,7 @@ void check_summary_init(struct check_summary *summary)
 	kind_sums_init(&summary->all);
 	kind_sums_init(&summary->left);
 	text_init(&summary->doubts);
+	text_init(&summary->killed);
 }
 
 void check_summary_deinit(struct check_summary *summary)
@@ -31,6 +32,7 @@ void check_summary_deinit(struct check_summary *summary)
 	kind_sums_free(&summary->all);
 	kind_sums_free(&summary->left);
 	text_deinit(&summary->doubts);
+	text_deinit(&summary->killed);
 }
 
 static struct error *add_row(
@@ -62,16 +64,34 @@ static void add_coverage(
 		check_coverage_add(&summary->coverage, one);
 }
 
+/* "app (4711)" */
+static void add_process(const struct target *target, struct text *out)
+{
+	text_add_shown(
+		out, target->command_len ? path_last_part(target->command[0]) : "?", SIZE_MAX);
+	text_printf(out, " (%" PRIu32 ")", target->pid);
+}
+
 static void add_doubt(struct check_summary *summary, const struct model *model)
 {
-	const struct target *target = model_target(model);
 	const char *doubt = evidence_of_errors(model);
 	if (!doubt)
 		return;
 	summary->result.unchecked++;
-	text_add_shown(&summary->doubts,
-		target->command_len ? path_last_part(target->command[0]) : "?", SIZE_MAX);
-	text_printf(&summary->doubts, " (%" PRIu32 "): %s\n", target->pid, doubt);
+	add_process(model_target(model), &summary->doubts);
+	text_printf(&summary->doubts, ": %s\n", doubt);
+}
+
+/* What the program did then may be an error that could not be found. */
+static void add_killed(struct check_summary *summary, const struct model *model)
+{
+	const struct target *target = model_target(model);
+	if (target->exit_kind != EXIT_KIND_SIGNAL || ++summary->killed_count > ROWS_SHOWN)
+		return;
+	const char *name = sigabbrev_np(target->exit_value);
+	add_process(target, &summary->killed);
+	text_printf(&summary->killed, " was killed by signal %d (SIG%s)\n", target->exit_value,
+		name ? name : "?");
 }
 
 struct error *check_summary_add_all(struct check_summary *summary, const struct model *model)
@@ -103,6 +123,7 @@ struct error *check_summary_add(struct check_summary *summary, const struct mode
 		error = kind_sums_add(&summary->left, model);
 	add_coverage(summary, model_target(model)->exit_kind, model_check_coverage(model));
 	add_doubt(summary, model);
+	add_killed(summary, model);
 	return error;
 }
 
@@ -163,6 +184,10 @@ void check_summary_text(struct check_summary *summary, struct text *out)
 	}
 	if (rows->len > ROWS_SHOWN)
 		text_printf(out, "  … and %zu more places\n", rows->len - ROWS_SHOWN);
+	text_add_n(out, summary->killed.data ? summary->killed.data : "", summary->killed.len);
+	if (summary->killed_count > ROWS_SHOWN)
+		text_printf(out, "… and %" PRIu64 " more were killed by signals\n",
+			summary->killed_count - ROWS_SHOWN);
 	if (summary->coverage.is_there)
 		errors_view_coverage(&summary->coverage, out);
 	text_add_n(out, summary->doubts.data ? summary->doubts.data : "", summary->doubts.len);

@@ -24,7 +24,9 @@ struct check_summary {
 	struct check_coverage coverage; /* of all processes, added up */
 	uint64_t processes;             /* that are in it */
 	struct text doubts;             /* lines: why errors may be missing */
-	struct kind_sums all, left;     /* errors with those that are suppressed, and without */
+	struct text killed;             /* lines: processes that a signal has killed */
+	uint64_t killed_count;
+	struct kind_sums all, left; /* errors with those that are suppressed, and without */
 };
 
 void check_summary_init(struct check_summary *summary);

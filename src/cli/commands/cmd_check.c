@@ -252,7 +252,8 @@ static bool check_conclude(
 	doubt |= describe_faults(c, r) || ret->unchecked;
 	if (!c->options.recording.quiet)
 		describe_small(c, &r->end);
-	if (ret->ended && !c->options.recording.quiet)
+	bool ends = c->options.first || c->options.kill_signal;
+	if (ret->ended && ends && !c->options.recording.quiet)
 		describe_sentence(c, c->options.kill_signal
 					     ? "the program was sent a signal at its first "
 					       "error, as --kill-on-error says"

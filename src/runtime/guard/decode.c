@@ -422,12 +422,12 @@ const struct decode_operand *decode_find_operand(const struct decoded *decoded, 
 	const struct decode_operand *unknown = NULL;
 	for (uint32_t k = 0; k < decoded->count; k++) {
 		const struct decode_operand *o = &decoded->operands[k];
-		bool unsized_here = o->unsized && o->address && address >= o->address &&
-				    address - o->address < 8192;
-		if (o->address && (address - o->address < o->bytes || unsized_here))
-			return o;
+		bool unsized_here =
+			o->unsized && address >= o->address && address - o->address < 8192;
 		if (o->unsized && !o->address)
 			unknown = o;
+		else if (address - o->address < o->bytes || unsized_here)
+			return o;
 	}
 	return unknown;
 }

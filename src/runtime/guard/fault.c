@@ -101,8 +101,8 @@ static struct guard_caller interrupted_at(const ucontext_t *context)
 		register_of(context, REG_RBP)};
 }
 
-static void report_fault(
-	const ucontext_t *context, uint64_t address, enum hw_error_kind kind, uint32_t stack)
+static void report_fault(const ucontext_t *context, uint64_t address, enum hw_error_kind kind,
+	uint32_t stack, uint32_t flags)
 {
 	struct guard_block block;
 	struct hw_error_report report = {.address = address, .stack = stack};
@@ -111,13 +111,58 @@ static void report_fault(
 		describe_access(context, address, &report);
 	if (guard_find(address, &block) != GUARD_NOWHERE)
 		guard_report_block(&report, &block);
+	report.flags |= flags;
 	guard_report_exact(kind, &report, at);
+}
+
+/* Where there is no code there are no tables that lead to the caller: it is where a call that has
+ * just been made left it. */
+static uint32_t stack_of_jump(const ucontext_t *context)
+{
+	uint64_t sp = register_of(context, REG_RSP), caller = guard_peek_word(sp);
+	if (!caller)
+		return guard_stack_exact(interrupted_at(context));
+	return guard_stack(
+		(struct guard_caller){caller, sp + sizeof(caller), register_of(context, REG_RBP)});
 }
 
 /* Nothing that we could do makes it executable: it is reported, and then the program's affair. */
 static void report_jump(const ucontext_t *context, uint64_t address)
 {
-	report_fault(context, address, HW_ERROR_JUMP, guard_stack_exact(interrupted_at(context)));
+	report_fault(context, address, HW_ERROR_JUMP, stack_of_jump(context), 0);
+}
+
+/* The address that is none at all (not canonical), for which the kernel gives no other; 0: it can't
+ * be told. */
+static uint64_t find_impossible(const ucontext_t *context, enum hw_error_kind *ret)
+{
+	uint8_t bytes[DECODE_BYTES_MAX];
+	struct decode_registers registers = registers_of(context);
+	struct decoded decoded;
+	if (!decode_instruction(bytes, read_code(registers.rip, bytes), &registers, &decoded))
+		return 0;
+	for (uint32_t i = 0; i < decoded.count; i++) {
+		const struct decode_operand *operand = &decoded.operands[i];
+		if (operand->address + (1ull << 47) < 1ull << 48)
+			continue;
+		*ret = operand->access & DECODE_WRITE ? HW_ERROR_WRITE : HW_ERROR_READ;
+		return operand->address;
+	}
+	return 0;
+}
+
+void fault_report_end(const siginfo_t *info, const void *interrupted)
+{
+	const ucontext_t *context = interrupted;
+	uint64_t address = (uint64_t)info->si_addr;
+	enum hw_error_kind kind = kind_of_access(context, address);
+	if (info->si_code == SI_KERNEL && !(address = find_impossible(context, &kind)))
+		return;
+	if (kind == HW_ERROR_JUMP && slots_have(address))
+		return; /* that has been reported */
+	uint32_t stack = kind == HW_ERROR_JUMP ? stack_of_jump(context)
+					       : guard_stack_exact(interrupted_at(context));
+	report_fault(context, address, kind, stack, HW_ERROR_ENDS);
 }
 
 static bool handle_access(ucontext_t *context, uint64_t address)
@@ -125,7 +170,7 @@ static bool handle_access(ucontext_t *context, uint64_t address)
 	bool steps;
 	uint32_t stack = guard_stack_exact(interrupted_at(context));
 	if (step_is_new(address, register_of(context, REG_RIP), stack, &steps))
-		report_fault(context, address, kind_of_access(context, address), stack);
+		report_fault(context, address, kind_of_access(context, address), stack, 0);
 	if (!slots_pass(address))
 		return false;
 	if (steps)

@@ -79,9 +79,11 @@ static bool is_sent(const siginfo_t *info)
 }
 
 /* The default: happens when the instruction is tried again, or the signal is sent again. */
-static void do_default(int number, const siginfo_t *info)
+static void do_default(int number, const siginfo_t *info, const ucontext_t *context)
 {
 	struct sigaction usual = {.sa_handler = SIG_DFL};
+	if (!is_sent(info) && number != SIGTRAP)
+		fault_report_end(info, context);
 	sweep_ending();
 	__sigaction(number, &usual, NULL);
 	if (is_sent(info) || info->si_code == SI_KERNEL || number == SIGTRAP)
@@ -138,7 +140,7 @@ static void follow_theirs(int number, siginfo_t *info, ucontext_t *context)
 	if (action.sa_handler == SIG_IGN && is_sent(info))
 		return;
 	if (!is_function(&action)) {
-		do_default(number, info);
+		do_default(number, info, context);
 		return;
 	}
 	if (action.sa_flags & (int)SA_RESETHAND)

@@ -25,4 +25,7 @@ bool signals_await_traps(void);
  * goes on. */
 bool fault_handle(int number, siginfo_t *info, void *context);
 
+/* Reports a fault of any other memory, which nothing handles: it ends the program. */
+void fault_report_end(const siginfo_t *info, const void *context);
+
 #endif

@@ -208,6 +208,10 @@ static bool has_address(const struct error_row *row)
 	case HW_ERROR_REALLOC_ZERO:
 	case HW_ERROR_UNINIT:
 		return false;
+	case HW_ERROR_READ:
+	case HW_ERROR_WRITE:
+	case HW_ERROR_JUMP:
+		return true; /* that of NULL, too */
 	default:
 		return row->report.address;
 	}
@@ -236,6 +240,8 @@ void error_words_where(const struct error_row *row, struct text *out)
 				      ? "on a thread's stack"
 				      : "not in or next to a block of the heap that is known");
 	}
+	if (row->flags & HW_ERROR_ENDS)
+		text_add(out, "; the program ended there");
 }
 
 void error_words_facts(const struct error_row *row, struct program_error *ret)

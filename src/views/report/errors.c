@@ -239,7 +239,8 @@ static const struct column columns[] = {
 	[TID] = NUMBER_OF(program_error, tid, "of the thread"),
 	[THREAD] = WORD_OF(program_error, thread, "its name; may be empty"),
 	[ENDS] = FLAG_AS("ends_program", program_error, ends,
-		"whether the program ended because of it, as `--errors=first` wants it"),
+		"whether the program ended because of it: `--errors=first` wants it so, or it is a "
+		"fault that nothing handles"),
 	[ACCESS] = {"access", COLUMN_RECORD,
 		.says = "the access, or the address that was freed; null: not known, as of other "
 			"checkers",

@@ -15,6 +15,59 @@ import guarded
 import hw
 
 TESTS = hw.Tests()
+FAULTS = """#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile short seen;
+static volatile long none;
+static sigjmp_buf out;
+static void null(void) { *(volatile int *)none = 1; }
+static void impossible(void) { seen = *(volatile short *)(none + 0xdeadbeefdeadbee0ul); }
+static void jump(void) { ((void (*volatile)(void))none)(); seen++; }
+static void *in_thread(void *none) { *(volatile int *)((char *)none + 8) = 1; return none; }
+static void past_end(void)
+{
+	char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(tmpfile()), 0);
+	at[5] = 1;
+}
+static int overflow(int depth) { volatile char room[1000]; room[0] = depth; return overflow(depth + 1) + room[0]; }
+static void leave(int number) { siglongjmp(out, number); }
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	const char *what = argc > 1 ? argv[1] : "";
+	free(malloc(3));
+	if (!strcmp(what, "null"))
+		null();
+	else if (!strcmp(what, "impossible"))
+		impossible();
+	else if (!strcmp(what, "jump"))
+		jump();
+	else if (!strcmp(what, "thread"))
+		pthread_create(&thread, NULL, in_thread, NULL), pthread_join(thread, NULL);
+	else if (!strcmp(what, "past_end"))
+		past_end();
+	else if (!strcmp(what, "overflow"))
+		overflow(0);
+	else if (!strcmp(what, "sent"))
+		raise(SIGSEGV);
+	else if (!strcmp(what, "handled") && signal(SIGSEGV, leave) != SIG_ERR && !sigsetjmp(out, 1))
+		null();
+	else if (!strcmp(what, "child")) {
+		if (!fork())
+			null();
+		wait(NULL);
+	}
+	return 0;
+}
+"""
 # What calloc hands out is freed by the program's own free.
 OWN_MALLOC = """#include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +267,30 @@ def own_malloc(folder):
 
 
 @TESTS.test
+def fatal(folder):
+    """A fault that ends the program is an error where it happened, of a child and of a thread, too; one that it handles itself is none; what killed it is said"""
+    source, program = folder / "faults.c", folder / "faults"
+    source.write_text(FAULTS)
+    ended = hw.run([hw.need_program("gcc"), "-g", "-fno-builtin", "-pthread", "-o", program, source])
+    hw.need(ended.status == 0, str(ended))
+    for what, status, kind, function, address, size in (
+            ("null", -11, "InvalidWrite", "null", "0x0", 4), ("impossible", -11, "InvalidRead", "impossible", "0xdeadbeefdeadbee0", 2),
+            ("jump", -11, "InvalidJump", "jump", "0x0", None), ("thread", -11, "InvalidWrite", "in_thread", "0x8", 4),
+            ("child", 0, "InvalidWrite", "null", "0x0", 4), ("past_end", -7, "InvalidWrite", "past_end", None, 1)):
+        ended = hw.heapwise("check", "--json", "--log-file", folder / "log", "--error-exitcode=9", "--", program, what)
+        hw.need(ended.status == (status or 9), f"{what}: {ended}")
+        found = [row for line in (folder / "log").read_text().splitlines() for row in json.loads(line).get("errors", ())]
+        hw.need(len(found) == 1 and found[0]["kind"] == kind and found[0]["ends_program"], f"{what}: {found}")
+        hw.need(found[0]["access"]["bytes"] == size and address in (None, found[0]["access"]["address"]), f"{what}: {found}")
+        hw.need(found[0]["stacks"][0]["stack"][0]["function"] == function, f"{what}: {found}")
+    for what, status, words in (("handled", 0, ("No errors were found",)), ("sent", -11, ("No errors were found", "killed by signal 11 (SIGSEGV)")),
+                                ("overflow", -11, ("killed by signal 11 (SIGSEGV)",)), ("null", -11, ("InvalidWrite in null", "killed by signal 11"))):
+        ended = hw.heapwise("check", "--", program, what)
+        hw.need(ended.status == status and all(word in ended.errors for word in words), f"{what}: {ended}")
+        hw.need("--errors=first" not in ended.errors, str(ended))
+
+
+@TESTS.test
 def first_error(folder):
     """With --errors=first the program ends at its first error, with --error-exitcode as its status"""
     arguments = [guarded.TARGETS / "wrongs-O2", "over_write_far"]
@@ -396,9 +473,12 @@ def hostile_programs(folder):
         arguments = [guarded.TARGETS / "hostile-O2", story, "good"]
         alone = hw.run(arguments)
         for options in ((), ("--full",), ("--mode", "exact")):
-            ended = hw.run([hw.HEAPWISE, "check", "-q", *options, "--", *arguments])
+            log = folder / "log"
+            ended = hw.run([hw.HEAPWISE, "check", "-q", "--log-file", log, *options, "--", *arguments])
             hw.need((ended.status, ended.stdout, ended.stderr) == (alone.status, alone.stdout, alone.stderr),
                     f"{story} {options}: {ended}, alone {alone}")
+            found = Counter(re.findall(r"\[(\w+), ", log.read_text()))
+            hw.need(found == Counter(match["kind"] for match in guarded.EXPECTED.finditer(ended.text)), f"{story} {options}: {found}")
 
 
 @TESTS.test

@@ -221,13 +221,18 @@ static void end_abort(void)
 
 static void ends(bool good)
 {
+	expect_kind("InvalidWrite");
 	report_child("null", end_null);
 	report_child("raise", end_raise);
+	expect_kind("InvalidWrite");
 	report_child("ignored fault", end_ignored_fault);
 	report_child("ignored", survive_ignored);
-	report_child("in handler", end_in_handler);
+	report_child("in handler", end_in_handler); /* blocked: it ends without a word */
+	expect_kind("InvalidWrite");
 	report_child("after handler", end_after_handler);
+	expect_kind("InvalidWrite");
 	report_child("reset", end_reset);
+	expect_kind("InvalidWrite");
 	report_child("wild", end_wild);
 	report_child("abort", end_abort);
 	make_error(good);
@@ -773,10 +778,14 @@ static void jumped(bool good)
 	protected_block = malloc(64);
 	if (!good)
 		printf("expect InvalidJump 0 inside 64\n");
+	else
+		expect_kind("InvalidWrite");
 	report_child("jump", good ? end_null : jump_into_block);
 	free(protected_block);
 	if (!good)
 		expect_freed("InvalidJump", 0, 64);
+	else
+		expect_kind("InvalidWrite");
 	report_child("jump", good ? end_null : jump_into_block);
 }
 

@@ -511,6 +511,8 @@ static void unusual_ends(bool good)
 		int status = -1;
 		if (!good)
 			expect("InvalidWrite", 1, "after", 37);
+		if (ends[i] == end_fault)
+			expect_kind("InvalidWrite");
 		fflush(stdout);
 		pid_t child = fork();
 		if (!child) {
