@@ -330,6 +330,8 @@ static bool collector_init(struct collector *c, struct collector_start *start)
 	uint64_t own = DESCRIPTORS_OWN + callers;
 	uint64_t most = files.rlim_cur > own ? (files.rlim_cur - own) / 2 : 1;
 	c->start = start;
+	c->summary.named_most =
+		start->errors < 0 ? COLLECTOR_NAMED_MAX : COLLECTOR_NAMED_WITH_ERRORS_MAX;
 	dump_files_init(&c->shared_dumps);
 	c->sleep_ns = PACE_MIN_NS;
 	c->process_max = most < SUBJECTS_MAX ? (uint32_t)most : SUBJECTS_MAX;

@@ -30,6 +30,7 @@ struct collector_ended {
  * many those with the largest peaks, and at last a struct collector_end.
  */
 #define COLLECTOR_NAMED_MAX 16
+#define COLLECTOR_NAMED_WITH_ERRORS_MAX 512 /* where errors are wanted, each may have some */
 
 struct collector_recording {
 	uint32_t is_end; /* 0 */

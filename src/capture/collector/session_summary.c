@@ -53,7 +53,7 @@ static struct ranked_recording *find_named_place(struct session_summary *summary
 	const struct recorder_totals *totals, enum recording_rank rank)
 {
 	const struct ranked_recording *named = summary->named;
-	if (summary->named_count == COLLECTOR_NAMED_MAX) {
+	if (summary->named_count == summary->named_most) {
 		uint32_t most = 0, least;
 		for (uint32_t i = 1; i < summary->named_count; i++) {
 			if (named[i].about.totals.peak_bytes > named[most].about.totals.peak_bytes)

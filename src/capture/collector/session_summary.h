@@ -33,8 +33,8 @@ static inline bool pids_equal(uint64_t a, uint64_t b)
 DEFINE_MAP(turned_away_map, uint64_t, uint64_t, hash_u64, pids_equal)
 
 struct session_summary {
-	struct ranked_recording named[COLLECTOR_NAMED_MAX]; /* as they ended */
-	uint32_t named_count;
+	struct ranked_recording named[COLLECTOR_NAMED_WITH_ERRORS_MAX]; /* as they ended */
+	uint32_t named_count, named_most;
 	/* Processes, each counted once however many programs it became: when it started, 0 if it
 	 * had ended, by PID. */
 	struct turned_away_map turned_away;

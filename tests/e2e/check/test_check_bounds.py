@@ -57,6 +57,26 @@ int main(int argc, char **argv)
 }
 """
 
+# So many children, one after the other, each of which writes behind a block.
+FAMILY = """#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void wrong(volatile char *block) { block[16] = 1; }
+int main(int argc, char **argv)
+{
+	for (long i = atol(argv[1]); i; i--) {
+		if (!fork()) {
+			char *block = malloc(16);
+			wrong(block);
+			free(block);
+			exit(argc != 2);
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+"""
+
 
 def build(folder):
     (folder / "long.c").write_text(LONG)
@@ -73,6 +93,22 @@ def runs(folder):
     for option in ("--uninit=17", "--uninit-runs=5"):
         ended = hw.heapwise("check", option, "--", program, "1")
         hw.need(ended.status == 125 and "expected a number" in ended.errors, str(ended))
+
+
+@TESTS.test
+def family(folder):
+    """The summary and documents have the errors of many processes; beyond the bound that some are left out is said, and no gate passes"""
+    (folder / "family.c").write_text(FAMILY)
+    program = folder / "family"
+    subprocess.run(["cc", "-g", "-o", program, folder / "family.c"], check=True)
+    ended = hw.heapwise("check", "--error-exitcode=9", "--", program, "60")
+    hw.need(ended.status == 9 and "60 errors at 1 place, in 61 processes" in ended.errors, str(ended))
+    hw.need("not shown" not in ended.errors, str(ended))
+    ended = hw.heapwise("check", "--format=junit", "--error-exitcode=9", "--", program, "60")
+    hw.need(ended.status == 9 and 'failures="1" errors="0"' in ended.errors and "60 times" in ended.errors, str(ended))
+    ended = hw.heapwise("check", "--error-exitcode=9", "--", program, "520")
+    hw.need(ended.status == 9 and "8 more processes may have errors that are not shown" in ended.errors, ended.errors[-2000:])
+    hw.need(ended.errors.count("  [InvalidWrite, ") == 520, ended.errors[-2000:])
 
 
 @TESTS.test
