@@ -21,6 +21,7 @@
 #include "sources/foreign/pprof.h"
 #include "sources/foreign/valgrind_xml.h"
 #include "sources/heap_model.h"
+#include "sources/java/jfr.h"
 #include "sources/recording/hpw.h"
 #include "sources/recording/input.h"
 #include "sources/recording/stream.h"
@@ -59,6 +60,7 @@ static const struct foreign_source {
 	{"valgrind", valgrind_xml_recognise, valgrind_xml_open, NULL},
 	{"heaptrack", heaptrack_recognise, heaptrack_open, heaptrack_events},
 	{"mtrace", mtrace_recognise, mtrace_open, mtrace_events},
+	{"jfr", jfr_recognise, jfr_open, NULL},
 	{"heapprofile", heapprofile_recognise, heapprofile_open, NULL},
 	{"heapsnapshot", heapsnapshot_recognise, heapsnapshot_open, NULL},
 	{"pprof", pprof_recognise, pprof_open, NULL},
