@@ -42,7 +42,8 @@ static bool name_begins(const char *name, uint32_t bytes, const char *with)
 	return bytes >= length && strncmp(name, with, length) == 0;
 }
 
-/* Whether a module is there to start the interpreter: libc, a program named python. */
+/* Whether a module is there to start the interpreter: libc, a program named python, or its library.
+ * Another program that contains the interpreter has frames of its own. */
 static bool is_starter(const struct rt_modules *modules, uint32_t module)
 {
 	if (!module || module >= HW_MODULES_MAX)
@@ -55,7 +56,7 @@ static bool is_starter(const struct rt_modules *modules, uint32_t module)
 	path += name;
 	uint32_t bytes = m->path_bytes - name;
 	return name_begins(path, bytes, "libc.so.") || name_begins(path, bytes, "libpthread.so.") ||
-	       name_begins(path, bytes, "python");
+	       name_begins(path, bytes, "python") || name_begins(path, bytes, "libpython");
 }
 
 /* Of native frames [0, count), innermost first: how many are left without the outermost ones, if
@@ -66,12 +67,9 @@ static uint32_t without_start(
 	uint32_t outer = count;
 	while (!is_eval(&mixing->eval, native[outer - 1]))
 		outer--;
-	uint32_t own = module_of(native[outer - 1]);
-	for (uint32_t i = outer; i < count; i++) {
-		uint32_t module = module_of(native[i]);
-		if (module != own && !is_starter(mixing->unwinder->modules, module))
+	for (uint32_t i = outer; i < count; i++)
+		if (!is_starter(mixing->unwinder->modules, module_of(native[i])))
 			return count;
-	}
 	return outer;
 }
 
