@@ -5,6 +5,7 @@
  *
  *   frames of the standard libraries of C++ and Rust, and of Go's runtime, anywhere;
  *   what calls main and the functions of threads, also where libc has no names for it;
+ *   frames of Python's interpreter, in a stack with frames of Python that shows them;
  *   wrappers of allocators, where all frames inward of them are folded, too, unless the blocks were
  *   freed by the frame that allocated them: then it is no wrapper's doing.
  *
@@ -22,12 +23,16 @@ struct folding {
 	size_t wrappers;  /* innermost frames in which wrappers are folded */
 	size_t outermost; /* from here on frames are of what calls main */
 	size_t kept;      /* frames from here on stay, whatever they are */
+	bool interpreter; /* its frames are folded, too: of folding_init_whole() */
 };
 
 /* Prepares the folding of a stack, innermost frame first; `own_doing` as of row_is_own_doing().
  * Borrows `frames`. */
 void folding_init(struct folding *folding, const struct shown_frame *const *frames, size_t depth,
 	bool own_doing);
+/* As folding_init(), of a stack of a resolver that shows all frames. */
+void folding_init_whole(struct folding *folding, const struct shown_frame *const *frames,
+	size_t depth, bool own_doing);
 void folding_of_row(struct folding *folding, const struct row *row);
 
 /* Returns whether a frame is folded. */

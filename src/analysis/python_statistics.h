@@ -76,7 +76,4 @@ DEFINE_VEC(python_changes, struct python_change)
 struct error *python_statistics_compare(const struct python_statistics *older,
 	const struct python_statistics *newer, struct python_changes *ret) must_check_;
 
-/* Returns whether a frame is of Python. */
-bool frame_is_python(const struct shown_frame *frame);
-
 #endif

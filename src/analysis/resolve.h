@@ -16,7 +16,7 @@ struct resolver;
 /*
  * `model`, and its model_names_from(), must outlive the resolver. all_frames shows allocator frames
  * as well: those of a program's own malloc or operator new, and the called function itself as the
- * innermost frame.
+ * innermost frame; and frames of Python's interpreter in stacks with frames of Python.
  */
 struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret);
 void resolver_destroy(struct resolver *resolver);
@@ -31,6 +31,11 @@ static inline void resolver_cleanup(struct resolver **resolver)
  * tables. Called before the first stack.
  */
 void resolver_add_aliases(struct resolver *resolver);
+
+/* Makes stacks keep frames of Python's interpreter that the filter (NULL: none) names. It must
+ * outlive the resolver. Called before the first stack. */
+struct filter;
+void resolver_show_named(struct resolver *resolver, const struct filter *filter);
 
 /*
  * Replaces what is in `ret` by the frames of a stack, innermost first, for a block of that kind.
@@ -88,8 +93,8 @@ struct symbols;
 struct symbols *resolver_symbols(struct resolver *resolver);
 
 /*
- * Adds to `ret` a sentence for each module that was met so far and whose file is gone or has
- * changed since, each with a newline.
+ * Adds to `ret` sentences, each with a newline: for each module that was met so far and whose file
+ * is gone or has changed since, and where frames of an interpreter were left out.
  */
 void resolver_notes(const struct resolver *resolver, struct text *ret);
 

@@ -70,6 +70,9 @@ static inline bool traced_line_has_sizes(const struct traced_line *line)
 	return line->largest_bytes && !line->unsized;
 }
 
+/* Returns whether it is a code object of Python. */
+bool code_is_python(const struct code *code);
+
 /* Returns the line of an instruction; without one of the code itself. 0: not known. */
 uint32_t code_line_at(const struct code *code, uint64_t instruction);
 

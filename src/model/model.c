@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/model_impl.h"
 
@@ -155,6 +156,12 @@ const struct code *model_code(const struct model *model, struct code_id id)
 {
 	assert(id.value && id.value < model->code.len);
 	return &model->code.data[id.value];
+}
+
+bool code_is_python(const struct code *code)
+{
+	return code->kind == FRAME_CODE_OBJECT && code->language &&
+	       strcmp(code->language, "python") == 0;
 }
 
 uint32_t code_line_at(const struct code *code, uint64_t instruction)

@@ -12,6 +12,9 @@ bool known_allocator(const char *function);
 /* Libraries that replace malloc, by the last part of the path. */
 bool known_allocator_module(const char *name);
 
+/* The interpreter of Python (CPython) or its library, by the last part of the path. */
+bool known_python_module(const char *name);
+
 /* Code of a language runtime: what is the program's fault lies outward of it. Its name is, or
  * begins so; NULL: it is none. */
 const char *known_runtime_function(const char *function);
@@ -21,10 +24,11 @@ bool known_runtime_module(const char *name);
 
 /* What a frame is besides the program's own code. */
 enum known_part {
-	KNOWN_PROGRAM,   /* nothing is known of it: it counts as the program's */
-	KNOWN_STD,       /* of the standard library of C++ or Rust */
-	KNOWN_RUNTIME,   /* of Go's runtime, or what calls main and the functions of threads */
-	KNOWN_ALLOCATOR, /* a wrapper of an allocator, if all inward of it is one, too */
+	KNOWN_PROGRAM,     /* nothing is known of it: it counts as the program's */
+	KNOWN_STD,         /* of the standard library of C++ or Rust */
+	KNOWN_RUNTIME,     /* of Go's runtime, or what calls main and the functions of threads */
+	KNOWN_ALLOCATOR,   /* a wrapper of an allocator, if all inward of it is one, too */
+	KNOWN_INTERPRETER, /* of Python's interpreter, in a stack of Python: of no name by itself */
 	KNOWN_PARTS
 };
 

@@ -18,7 +18,10 @@
 
 static enum known_part part_of(const struct folding *folding, size_t frame)
 {
-	return frame >= folding->outermost ? KNOWN_RUNTIME : folding->frames[frame]->part;
+	const struct shown_frame *shown = folding->frames[frame];
+	return frame >= folding->outermost                     ? KNOWN_RUNTIME
+	       : folding->interpreter && shown->of_interpreter ? KNOWN_INTERPRETER
+							       : shown->part;
 }
 
 static bool is_foldable(const struct folding *folding, size_t frame)
@@ -27,11 +30,11 @@ static bool is_foldable(const struct folding *folding, size_t frame)
 	       part_of(folding, frame) != KNOWN_PROGRAM;
 }
 
-void folding_init(struct folding *folding, const struct shown_frame *const *frames, size_t depth,
-	bool own_doing)
+/* What depends on which frames are foldable. */
+static void folding_find(struct folding *folding, bool own_doing)
 {
-	*folding = (struct folding){
-		.frames = frames, .depth = depth, .outermost = depth, .kept = depth};
+	const struct shown_frame *const *frames = folding->frames;
+	size_t depth = folding->depth;
 	while (folding->outermost && frames[folding->outermost - 1]->is_outermost)
 		folding->outermost--;
 	while (!own_doing && folding->wrappers < depth && is_foldable(folding, folding->wrappers))
@@ -44,6 +47,25 @@ void folding_init(struct folding *folding, const struct shown_frame *const *fram
 	}
 	for (size_t left = 0; left < KEPT_FRAMES && left < code;)
 		left += frames[--folding->kept]->mark == MARK_NONE;
+}
+
+void folding_init(struct folding *folding, const struct shown_frame *const *frames, size_t depth,
+	bool own_doing)
+{
+	*folding = (struct folding){
+		.frames = frames, .depth = depth, .outermost = depth, .kept = depth};
+	folding_find(folding, own_doing);
+}
+
+void folding_init_whole(struct folding *folding, const struct shown_frame *const *frames,
+	size_t depth, bool own_doing)
+{
+	*folding = (struct folding){.frames = frames,
+		.depth = depth,
+		.outermost = depth,
+		.kept = depth,
+		.interpreter = shown_frames_have_python(frames, depth)};
+	folding_find(folding, own_doing);
 }
 
 void folding_of_row(struct folding *folding, const struct row *row)
@@ -87,8 +109,10 @@ static unsigned parts_of(const struct folding *folding, size_t frame, size_t cou
 /* "std and runtime" of the set of parts. */
 static void add_parts(unsigned parts, struct text *out)
 {
-	static const char *const words[KNOWN_PARTS] = {
-		[KNOWN_STD] = "std", [KNOWN_RUNTIME] = "runtime", [KNOWN_ALLOCATOR] = "allocator"};
+	static const char *const words[KNOWN_PARTS] = {[KNOWN_STD] = "std",
+		[KNOWN_RUNTIME] = "runtime",
+		[KNOWN_ALLOCATOR] = "allocator",
+		[KNOWN_INTERPRETER] = "interpreter"};
 	const char *joint = "";
 	for (unsigned i = 0; i < KNOWN_PARTS; i++) {
 		if (!words[i] || !(parts >> i & 1))

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analysis/filter.h"
 #include "analysis/stacks/method_name.h"
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -13,12 +14,21 @@
 #include "symbols/name_short.h"
 #include "symbols/symbols.h"
 
+static bool has_python(const struct model *model)
+{
+	for (uint32_t i = 1; i < model_code_limit(model); i++)
+		if (code_is_python(model_code(model, (struct code_id){i})))
+			return true;
+	return false;
+}
+
 struct error *frame_maker_init(struct frame_maker *maker, const struct model *model)
 {
 	*maker = (struct frame_maker){.model = model};
 	arena_init(&maker->arena);
 	frame_vec_init(&maker->made);
 	place_map_init(&maker->places);
+	maker->has_python = has_python(model);
 	return loaded_files_init(&maker->files, model);
 }
 
@@ -62,10 +72,14 @@ struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame fram
 		frame.part = known_part_of(
 			&(struct known_code){name, frame.raw_name, frame.file, frame.module});
 	shown_frame_conclude(&frame);
-	maker->any_of_recorder |= frame.of_recorder;
 	error = shown_frame_is_managed(&frame) ? NULL : name_briefly(maker, &frame);
 	if (error)
 		return error;
+	frame.of_interpreter = maker->has_python && frame.kind == FRAME_NATIVE && frame.module &&
+			       known_python_module(frame.module) &&
+			       !filter_names(maker->naming, &frame);
+	maker->any.of_recorder |= frame.of_recorder;
+	maker->any.of_interpreter |= frame.of_interpreter;
 	struct shown_frame *copy = arena_alloc(&maker->arena, sizeof(*copy));
 	if (!copy)
 		return error_no_memory();

@@ -7,20 +7,25 @@
 #define ANALYSIS_FRAME_MAKER_H
 
 #include "analysis/stacks/frame_places.h"
+#include "analysis/stacks/hidden_frames.h"
 #include "analysis/stacks/loaded_files.h"
 #include "analysis/stacks/shown_frame.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "model/model.h"
 
+struct filter;
+
 struct frame_maker {
 	const struct model *model;
 	struct loaded_files files;
 	struct place_map places;
-	struct arena arena;    /* frames */
-	struct frame_vec made; /* in the order in which they were */
-	bool with_aliases;     /* frames get them */
-	bool any_of_recorder;  /* some frame that was made is */
+	struct arena arena;          /* frames */
+	struct frame_vec made;       /* in the order in which they were */
+	bool with_aliases;           /* frames get them */
+	bool has_python;             /* the model has code of it */
+	const struct filter *naming; /* functions of the interpreter that it names stay; or NULL */
+	struct hidden_kinds any;     /* of the frames that were made */
 };
 
 /* Where code is. */

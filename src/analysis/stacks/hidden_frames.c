@@ -28,8 +28,8 @@ static struct error *whole_pattern(const char *text, struct pattern **ret)
 struct error *hidden_frames_init(
 	struct hidden_frames *hidden_frames, const struct recording *recording, bool all_frames)
 {
-	*hidden_frames =
-		(struct hidden_frames){.allocators = !all_frames && !recording->whole_stacks};
+	bool hides = !all_frames && !recording->whole_stacks;
+	*hidden_frames = (struct hidden_frames){.allocators = hides, .interpreters = hides};
 	if (all_frames || !recording->drop_frames)
 		return NULL;
 	struct error *error = whole_pattern(recording->drop_frames, &hidden_frames->drop);
@@ -104,13 +104,29 @@ static void drop_wrapper(struct frame_vec *frames)
 	frames->len = kept;
 }
 
-void hidden_frames_apply(
-	const struct hidden_frames *hidden_frames, bool any_of_recorder, struct frame_vec *frames)
+/* What the interpreter does between two Python frames, and inward of the last one, the line of
+ * Python says. Extensions between them stay. */
+static void drop_interpreter(struct hidden_frames *hidden_frames, struct frame_vec *frames)
 {
-	if (any_of_recorder)
+	size_t kept = 0;
+	if (!shown_frames_have_python(frames->data, frames->len))
+		return;
+	for (size_t i = 0; i < frames->len; i++)
+		if (!frames->data[i]->of_interpreter)
+			frames->data[kept++] = frames->data[i];
+	hidden_frames->hid_interpreter |= kept < frames->len;
+	frames->len = kept;
+}
+
+void hidden_frames_apply(
+	struct hidden_frames *hidden_frames, struct hidden_kinds any, struct frame_vec *frames)
+{
+	if (any.of_recorder)
 		drop_wrapper(frames);
 	if (hidden_frames->drop)
 		drop_frames(hidden_frames, frames);
+	if (any.of_interpreter && hidden_frames->interpreters)
+		drop_interpreter(hidden_frames, frames);
 	if (hidden_frames->allocators)
 		hide_allocators(frames);
 }

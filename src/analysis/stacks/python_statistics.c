@@ -59,12 +59,6 @@ struct python_building {
 	struct python_statistics *ret;
 };
 
-bool frame_is_python(const struct shown_frame *frame)
-{
-	return frame->kind == FRAME_CODE_OBJECT && frame->mark == MARK_NONE && frame->code &&
-	       frame->code->language && strcmp(frame->code->language, "python") == 0;
-}
-
 void python_statistics_init(struct python_statistics *statistics)
 {
 	*statistics = (struct python_statistics){.native_bytes = 0};
@@ -85,7 +79,7 @@ static bool collect_frames(struct python_building *at, const struct row *row)
 	at->frames.len = 0;
 	for (size_t i = 0; i < row->depth && (!depth || at->frames.len < depth); i++) {
 		const struct shown_frame *frame = row->frames[i];
-		if (!frame_is_python(frame))
+		if (!frame->is_python)
 			continue;
 		const struct python_place found = {
 			frame->file ? frame->file : NO_FILE, frame->line};

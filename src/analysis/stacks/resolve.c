@@ -316,8 +316,7 @@ struct error *resolver_stack_hashed(struct resolver *resolver, struct stack_id s
 	if (error)
 		return error;
 	size_t whole = ret->frames.len;
-	hidden_frames_apply(
-		&resolver->hidden_frames, resolver->maker.any_of_recorder, &ret->frames);
+	hidden_frames_apply(&resolver->hidden_frames, resolver->maker.any, &ret->frames);
 	if (ret->frames.len != whole)
 		say_again(kind, ret);
 	return NULL;
@@ -379,8 +378,16 @@ void resolver_add_aliases(struct resolver *resolver)
 	resolver->maker.with_aliases = true;
 }
 
+void resolver_show_named(struct resolver *resolver, const struct filter *filter)
+{
+	resolver->maker.naming = filter;
+}
+
 void resolver_notes(const struct resolver *resolver, struct text *ret)
 {
+	if (resolver->hidden_frames.hid_interpreter)
+		text_add(ret, "Stacks are shown without the frames of Python's interpreter "
+			      "(--all-frames shows them).\n");
 	loaded_files_notes(&resolver->maker.files, ret);
 }
 

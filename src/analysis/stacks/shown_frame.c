@@ -176,6 +176,7 @@ void shown_frame_conclude(struct shown_frame *frame)
 	frame->is_unknown = shown_frame_is_unknown(frame);
 	frame->is_outermost = is_outermost(frame);
 	frame->is_system = shown_frame_is_of(frame, system, ARRAY_SIZE(system));
+	frame->is_python = frame->code && code_is_python(frame->code);
 	frame->of_recorder = shown_frame_is_of(frame, recorder, ARRAY_SIZE(recorder));
 }
 
@@ -185,4 +186,12 @@ size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count
 	while (hidden < count && frames[hidden]->is_allocator)
 		hidden++;
 	return hidden == count ? 0 : hidden;
+}
+
+bool shown_frames_have_python(const struct shown_frame *const *frames, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (frames[i]->is_python)
+			return true;
+	return false;
 }

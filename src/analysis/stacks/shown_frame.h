@@ -31,11 +31,15 @@ struct shown_frame {
 	bool is_system;    /* of a library that is part of the system's C and C++ */
 	bool of_malloc;    /* of a library that is a malloc: known_allocator_module() */
 	bool of_recorder;  /* of heapwise's own library in the program */
-	bool inlined;      /* into the next frame outward */
-	bool given;        /* the source itself names it, with a file or without */
-	bool names_call;   /* in the source the address is one less */
-	bool by_name;      /* of a profile in which functions are distinguished by name alone */
-	bool unplaced; /* where the module was is not known: its offset is 0, and says nothing */
+	/* Of the interpreter of Python, in a model with such code; no filter names it. Not shown in
+	 * stacks with a frame that is_python. */
+	bool of_interpreter;
+	bool is_python;  /* a code object of Python */
+	bool inlined;    /* into the next frame outward */
+	bool given;      /* the source itself names it, with a file or without */
+	bool names_call; /* in the source the address is one less */
+	bool by_name;    /* of a profile in which functions are distinguished by name alone */
+	bool unplaced;   /* where the module was is not known: its offset is 0, and says nothing */
 	const char *function; /* in the form that the reader wants; NULL: unknown */
 	const char *brief;    /* as a line of text has room for it; NULL: as function */
 	const char *plain;    /* without parameters, whatever is shown; NULL: as function */
@@ -115,6 +119,9 @@ void shown_frame_conclude(struct shown_frame *frame);
  * does not show all frames; 0 if nothing else is there. `frames` begins after the called function.
  */
 size_t shown_frames_hidden(const struct shown_frame *const *frames, size_t count);
+
+/* Returns whether any of these frames is Python's. */
+bool shown_frames_have_python(const struct shown_frame *const *frames, size_t count);
 
 /* How a frame with MARK_SIGNAL is called, as in gdb. */
 #define SIGNAL_FRAME_NAME "<signal handler called>"

@@ -75,7 +75,8 @@ enum leak_option {
 		{OPT_SHOW_POSSIBLY_LOST, "show-possibly-lost", "yes|no",                           \
 			"older name: --show-leak-kinds=definite,possible, or definite"},           \
 		{OPT_LEAK_ALL_FRAMES, "all-frames", NULL,                                          \
-			"do not fold frames of std, runtimes and allocators (text)"},              \
+			"do not fold frames of std, runtimes, Python's interpreter and "           \
+			"allocators (text)"},                                                      \
 		SYMBOL_SPECS{                                                                      \
 			's', "show-error-list", NULL, "list the suppressions that were used"},     \
 	{                                                                                          \

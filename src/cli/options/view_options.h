@@ -86,7 +86,9 @@ enum view_option {
 		"kept_bytes, peak_bytes (default), …"},
 #define VIEW_SPEC_WHOLE_STACKS                                                                     \
 	{VIEW_OPT_ALL_FRAMES, "all-frames", NULL,                                                  \
-		"show whole stacks: do not fold frames of std, runtimes and allocators"},
+		"show whole stacks: do not fold frames of std, runtimes, Python's interpreter "    \
+		"and "                                                                             \
+		"allocators"},
 /* And what else is about frames. */
 #define VIEW_SPEC_ALL_FRAMES VIEW_SPEC_WHOLE_STACKS SYMBOL_SPECS SYMBOL_SPEC_EXE
 #define VIEW_SPECS_TERMINAL                                                                        \

@@ -210,7 +210,7 @@ static bool has_python(const struct python_side *side)
 	const struct rows *rows = profile_rows(&side->profile);
 	for (size_t i = 0; i < rows->rows.len; i++)
 		for (size_t k = 0; k < rows->rows.data[i].depth; k++)
-			if (frame_is_python(rows->rows.data[i].frames[k]))
+			if (rows->rows.data[i].frames[k]->is_python)
 				return true;
 	return false;
 }

@@ -54,6 +54,23 @@ bool known_allocator_module(const char *name)
 	return known_beginning(name, allocator_modules, ARRAY_SIZE(allocator_modules)) != NULL;
 }
 
+/* "python3.11", "python3.11-dbg", "libpython3.11d.so.1.0", but no "libpython-config" or
+ * "pythonista". */
+bool known_python_module(const char *name)
+{
+	static const char lead[] = "python", debug[] = "-dbg";
+	name += strncmp(name, "lib", 3) == 0 ? 3 : 0;
+	if (strncmp(name, lead, sizeof(lead) - 1) != 0)
+		return false;
+	name += sizeof(lead) - 1;
+	while (isdigit((unsigned char)*name) || (*name == '.' && isdigit((unsigned char)name[1])))
+		name++;
+	name += strspn(name, "dmt");
+	if (strncmp(name, debug, sizeof(debug) - 1) == 0)
+		name += sizeof(debug) - 1;
+	return !*name || strcmp(name, ".so") == 0 || strncmp(name, ".so.", 4) == 0;
+}
+
 const char *known_runtime_function(const char *function)
 {
 	return known_beginning(function, runtime_functions, ARRAY_SIZE(runtime_functions));

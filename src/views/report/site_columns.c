@@ -119,8 +119,9 @@ static const struct column stack_columns[] = {
 	[GUESSED] = FLAG_OF(row, guessed, "some outer frames were found by frame pointers alone"),
 	[STACK] = {"stack", COLUMN_TABLE,
 		.says = "innermost frame first; whole: what text folds is in it, but not the "
-			"allocator's own innermost frames (`malloc`, `operator new`…) unless "
-			"`--all-frames` is given",
+			"allocator's own innermost frames (`malloc`, `operator new`…), nor those "
+			"of Python's interpreter in a stack of Python, unless `--all-frames` is "
+			"given",
 		.nested = &frame_type},
 	COLUMNS_END};
 

@@ -61,7 +61,7 @@ void text_stack(
 	const struct shown_frame *const *frames, size_t depth, bool all_frames, struct text *out)
 {
 	struct folding folding;
-	folding_init(&folding, frames, depth, false);
+	folding_init_whole(&folding, frames, depth, false);
 	if (all_frames)
 		folding.kept = 0;
 	add_frames(&folding, depth, true, out);

@@ -14,7 +14,7 @@ bool frame_rows_fill(struct frame_rows *rows, const struct shown_frame *const *f
 	size_t plain = 0;
 	rows->frames = frames;
 	frame_order_clear(&rows->order);
-	folding_init(&rows->folding, frames, depth, own_doing);
+	folding_init_whole(&rows->folding, frames, depth, own_doing);
 	while (plain < depth && is_frame(frames[plain]))
 		plain++;
 	rows->count = depth;

@@ -47,9 +47,12 @@ def python_frames(stack):
     return tuple((frame["function"], frame.get("line")) for frame in stack if is_python(frame))
 
 
-def taken(report):
-    """The sites of the library's functions."""
-    return [site for site in report["sites"]
+def taken(file, *options):
+    """The sites of the library's functions, with whole stacks but for malloc itself."""
+    sites = hw.report(file, "--all-frames", *options)["sites"]
+    for site in sites:
+        site["stack"] = site["stack"][1:]
+    return [site for site in sites
             if site["stack"] and (site["stack"][0].get("function") or "").startswith("taker_")
             and site["kind"] != "pthread_create"]
 
@@ -80,7 +83,7 @@ def need_mixed(folder, interpreter, run=()):
         size = -(-block["size"] // mmap.PAGESIZE) * mmap.PAGESIZE if block["kind"] == "mmap" else block["size"]
         truth[block["kind"], tuple(map(tuple, block["stack"]))] += size
     found = collections.Counter()
-    for site in taken(hw.report(file)) + taken(hw.report(file, "--class", "mapping")):
+    for site in taken(file) + taken(file, "--class", "mapping"):
         need_places(site)
         found[site["kind"], python_frames(site["stack"])] += site["allocated_bytes"]
     for way, size in truth.items():
@@ -108,7 +111,7 @@ def apart(folder):
         if int(interpreter.name[8:]) not in pythons.KNOWN:
             continue
         _, file = record(folder, interpreter, SCRIPTS / "apart.py", taker(folder))
-        sites = {site["allocated_bytes"]: site for site in taken(hw.report(file))}
+        sites = {site["allocated_bytes"]: site for site in taken(file)}
         for size in (123457, 234567):
             names = [frame.get("function") for frame in sites[size]["stack"]]
             hw.need(not python_frames(sites[size]["stack"]), f"{size} bytes have Python frames: {names}")

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/util.h"
 #include "lib/tap.h"
 #include "symbols/known.h"
 #include "symbols/name_short.h"
@@ -225,6 +226,22 @@ CASE(known_parts, "names say whose code a frame is")
 		if (part != parts[i].part)
 			CHECK_STR(parts[i].function, "is another part");
 	}
+}
+
+CASE(python_modules, "files of Python's interpreter are known by their names, others are not")
+{
+	static const char *const known[] = {"python", "python3", "python3.11", "python3.8-dbg",
+		"python3.8dm", "python3.13t", "libpython3.11.so.1.0", "libpython3.13t.so.1.0",
+		"libpython3.so"};
+	static const char *const others[] = {"libpython-config", "pythonista", "python3.11-config",
+		"_ctypes.cpython-311-x86_64-linux-gnu.so", "libboost_python311.so.1.74.0",
+		"ipython3", "libpython3.11.solid", "python3.", "lib", ""};
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (!known_python_module(known[i]))
+			CHECK_STR(known[i], "is not known");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (known_python_module(others[i]))
+			CHECK_STR(others[i], "is known");
 }
 
 TAP_MAIN
