@@ -428,6 +428,18 @@ static uint64_t head_after(struct walk *w)
 	return CHUNK_PREV_INUSE;
 }
 
+/* Whether the size of a free chunk stands after it, too, before the head that says it is free: a
+ * byte that was written beyond a block's end may clear that flag. What can't be read may be so. */
+static bool is_repeated(struct walk *w, uint64_t after, uint64_t size, const uint8_t *at)
+{
+	uint64_t again = size;
+	if (at)
+		memcpy(&again, at, 8);
+	else
+		(void)address_space_word(w->glibc->space, after, &again);
+	return again == size;
+}
+
 static struct error *walk_run(struct walk *w)
 {
 	uint64_t end = w->area->end, chunk = w->area->start, head, next;
@@ -455,7 +467,14 @@ static struct error *walk_run(struct walk *w)
 		if (!(next & CHUNK_PREV_INUSE) && after < end && !is_head(w, after, next) &&
 			chunk_size(next) != FENCE_BYTES)
 			next = CHUNK_PREV_INUSE;
-		struct error *error = glibc_walk_report(w, chunk, size, next);
+		bool is_wrong = !(next & CHUNK_PREV_INUSE) && after < end &&
+				!is_repeated(w, after, size, at && is_whole ? at + size : NULL);
+		struct error *error = glibc_walk_report(
+			w, chunk, size, is_wrong ? next | CHUNK_PREV_INUSE : next);
+		if (!error && is_wrong &&
+			!note_damage(w, after, after,
+				"a chunk says that the block before it is free, which it is not"))
+			error = error_no_memory();
 		if (error)
 			return error;
 		chunk = after;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Three blocks are written beyond their end, over the head of what follows: by a word, by a string,
  * and by a whole page of zeros' beginning. Rows of the blocks that lie behind are of type "lost to
- * damage". */
+ * damage". A fourth one is written beyond its end by a byte, which leaves the size there as it was
+ * and clears the flag that the block is in use. */
 #include "account.h"
 
 ACCOUNT_DEFINE;
@@ -28,6 +29,7 @@ int main(int argc, char **argv)
 	smash(500, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
 	smash(1500, "overrun by a string", 8);
 	smash(2500, "\0\0\0\0\0\0\0\0", 8);
+	blocks[2000][56] = 0x40;
 	account_end();
 	return 0;
 }
