@@ -490,8 +490,11 @@ static void text_layers(const struct why_shown *shown, struct text *out)
 static void text_all(const struct why_shown *shown, struct text *out)
 {
 	const struct why *why = shown->why;
+	const struct address_space *space = shown->page->scan->heap.space;
+	bool is_cut = !space->is_live && (space->core.missing_bytes || space->core.unpacked_cut);
 	if (!why->rows.len && !why->roots.len)
-		text_add(out, "  nothing points there\n");
+		text_add(out, is_cut ? "  nothing in what there is of the core points there\n"
+				     : "  nothing points there\n");
 	text_layers(shown, out);
 	if (why->cut)
 		text_add(out, "  … and further up\n");

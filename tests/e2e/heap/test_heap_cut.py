@@ -68,7 +68,7 @@ def heap_cut_away(folder):
     core = saved(folder)
     data = core.read_bytes()
     first = min(offset for _, _, offset, in_file, _ in segments(data) if in_file)
-    unknown, cut = 0, folder / "cut"
+    unknown, lost, cut = 0, 0, folder / "cut"
     for part in range(20):
         cut.write_bytes(data[:first + (len(data) - first) * part // 20])
         ended = hw.run([hw.HEAPWISE, "core", cut])
@@ -78,6 +78,12 @@ def heap_cut_away(folder):
             unknown += 1
         elif "as far as the core goes: " not in ended.text or "blocks in missing memory are not counted" not in ended.text:
             raise hw.Failure(f"{part}: {ended}")
+        for block in ask("core", "--json", cut, "blocks", "--leak", "definite", "--limit", "1")["blocks"] if not ended.status else ():
+            lost += 1
+            said = hw.ask("core", cut, "why", block["address"])
+            hw.need("  nothing points there" not in said, f"{part}: why: {said}")
+    if not lost:
+        raise hw.Failure("no cut core has lost blocks")
     if not 0 < unknown < 20:
         raise hw.Failure(f"of 20 cut cores nothing is known of {unknown}")
 
