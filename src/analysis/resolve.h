@@ -19,6 +19,11 @@ struct resolver;
  * innermost frame; and frames of Python's interpreter in stacks with frames of Python.
  */
 struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret);
+
+/* Creates one that shows all frames. What another one of the same model has read of files, which
+ * must outlive it, is not read again; of another model, or NULL, it is as resolver_create(). */
+struct error *resolver_create_beside(
+	const struct model *model, struct resolver *beside, struct resolver **ret);
 void resolver_destroy(struct resolver *resolver);
 
 static inline void resolver_cleanup(struct resolver **resolver)

@@ -208,12 +208,13 @@ static struct error *take_leaks(
 	return NULL;
 }
 
-static struct error *mark_by_search(const struct model *model, struct rows *rows)
+static struct error *mark_by_search(
+	const struct model *model, struct resolver *beside, struct rows *rows)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = NULL;
 	_cleanup_(leaks_deinit) struct leaks leaks;
 	leaks_init(&leaks);
-	struct error *error = resolver_create(model, true, &resolver);
+	struct error *error = resolver_create_beside(model, beside, &resolver);
 	if (error)
 		return error;
 	resolver_add_aliases(resolver);
@@ -228,7 +229,8 @@ struct error *library_own_mark(const struct model *model, struct resolver *resol
 	const struct leak_search *search = model_leak_search(model);
 	struct error *error = mark_by_table(resolver, recordings, rows);
 	bool at_end = search && search->way != LEAK_WAY_NONE && !evidence_search_is_early(model);
-	return error || !at_end || !rows->row_of_site ? error : mark_by_search(model, rows);
+	return error || !at_end || !rows->row_of_site ? error
+						      : mark_by_search(model, resolver, rows);
 }
 
 void library_own_note(const struct rows *rows, struct text *out)

@@ -22,14 +22,15 @@ static bool has_python(const struct model *model)
 	return false;
 }
 
-struct error *frame_maker_init(struct frame_maker *maker, const struct model *model)
+struct error *frame_maker_init(
+	struct frame_maker *maker, const struct model *model, struct frame_maker *beside)
 {
 	*maker = (struct frame_maker){.model = model};
 	arena_init(&maker->arena);
 	frame_vec_init(&maker->made);
 	place_map_init(&maker->places);
 	maker->has_python = has_python(model);
-	return loaded_files_init(&maker->files, model);
+	return loaded_files_init(&maker->files, model, beside ? &beside->files : NULL);
 }
 
 void frame_maker_deinit(struct frame_maker *maker)

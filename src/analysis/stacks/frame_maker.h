@@ -34,9 +34,9 @@ struct code_address {
 	uint64_t address; /* ELF address looked up; in the target's memory without a module */
 };
 
-/* `model`, and its model_names_from(), must outlive it. Must be deinitialised also if this fails.
- */
-struct error *frame_maker_init(struct frame_maker *maker, const struct model *model) must_check_;
+/* As loaded_files_init(). */
+struct error *frame_maker_init(struct frame_maker *maker, const struct model *model,
+	struct frame_maker *beside) must_check_;
 void frame_maker_deinit(struct frame_maker *maker);
 
 /* Finds the code of a node: that of the call, not of its return address. */

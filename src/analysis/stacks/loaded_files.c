@@ -19,14 +19,21 @@ bool file_key_equal(struct file_key a, struct file_key b)
 	       (a.build_id_len == 0 || memcmp(a.build_id, b.build_id, a.build_id_len) == 0);
 }
 
-struct error *loaded_files_init(struct loaded_files *files, const struct model *model)
+struct error *loaded_files_init(
+	struct loaded_files *files, const struct model *model, struct loaded_files *beside)
 {
 	*files = (struct loaded_files){.model = model};
+	files_map_init(&files->numbers);
 	files_map_init(&files->files);
 	loaded_path_vec_init(&files->met);
 	files->by_module = calloc(model_module_limit(model), sizeof(*files->by_module));
 	if (!files->by_module)
 		return error_no_memory();
+	if (beside) {
+		files->beside = beside->beside ? beside->beside : beside;
+		files->symbols = beside->symbols;
+		return NULL;
+	}
 	struct error *error = symbols_create(model_names_from(model), &files->symbols);
 	if (!error)
 		symbols_recorded_at(files->symbols, model_target(model)->wall_start_ns);
@@ -35,8 +42,10 @@ struct error *loaded_files_init(struct loaded_files *files, const struct model *
 
 void loaded_files_deinit(struct loaded_files *files)
 {
-	symbols_destroy(files->symbols);
+	if (!files->beside)
+		symbols_destroy(files->symbols);
 	free(files->by_module);
+	files_map_deinit(&files->numbers);
 	files_map_deinit(&files->files);
 	loaded_path_vec_deinit(&files->met);
 }
@@ -54,6 +63,20 @@ static void meet_again(struct loaded_files *files, struct file_key key, uint32_t
 			files->met.data[i].doubtful = true;
 }
 
+static struct error *number_file(struct loaded_files *files, struct file_key key, uint32_t *ret)
+{
+	struct loaded_files *owner = files->beside ? files->beside : files;
+	bool is_new;
+	uint32_t *number = files_map_insert(&owner->numbers, key, &is_new);
+	if (!number)
+		return error_no_memory();
+	struct error *error = is_new ? symbols_add_module(owner->symbols, key.path, key.build_id,
+					       key.build_id_len, number)
+				     : NULL;
+	*ret = *number;
+	return error;
+}
+
 struct error *loaded_files_find(
 	struct loaded_files *files, struct module_id id, uint32_t *ret_module)
 {
@@ -66,8 +89,7 @@ struct error *loaded_files_find(
 		if (!file)
 			return error_no_memory();
 		if (is_new) {
-			struct error *error = symbols_add_module(files->symbols, module->path,
-				module->build_id, module->build_id_len, file);
+			struct error *error = number_file(files, key, file);
 			if (error)
 				return error;
 			struct loaded_path met = {.path = module->path, .module = *file};

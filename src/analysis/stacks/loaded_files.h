@@ -37,16 +37,19 @@ DEFINE_VEC(loaded_path_vec, struct loaded_path)
 struct loaded_files {
 	const struct model *model;
 	struct symbols *symbols;
-	struct files_map files;
+	struct loaded_files *beside; /* whose symbols and numbers these are; NULL: its own */
+	struct files_map numbers;    /* module of symbols of each file */
+	struct files_map files;      /* those that were met here */
 	struct loaded_path_vec met;
 	uint32_t *by_module; /* symbol module + 1 of each model module; 0: not yet */
 };
 
 #define NO_MODULE UINT32_MAX /* code without a file */
 
-/* `model`, and its model_names_from(), must outlive it. Must be deinitialised also if this fails.
- */
-struct error *loaded_files_init(struct loaded_files *files, const struct model *model) must_check_;
+/* `model`, its model_names_from(), and `beside`, of the same model, must outlive it: what that has
+ * read is not read again; NULL: none. Must be deinitialised also if this fails. */
+struct error *loaded_files_init(struct loaded_files *files, const struct model *model,
+	struct loaded_files *beside) must_check_;
 void loaded_files_deinit(struct loaded_files *files);
 
 /* Finds the module of symbols for a module of the model; NO_MODULE if it has no file. */

@@ -48,7 +48,7 @@ struct error *mapped_code_add(const struct model *model, struct mapped_code_vec 
 {
 	_cleanup_(files_cleanup) struct loaded_files files;
 	const char *exe = model_target(model)->exe;
-	struct error *error = loaded_files_init(&files, model);
+	struct error *error = loaded_files_init(&files, model, NULL);
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 1; i < model_module_limit(model) && !error; i++) {
 			const struct module *module = model_module(model, (struct module_id){i});

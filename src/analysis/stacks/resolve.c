@@ -407,7 +407,8 @@ struct symbols *resolver_symbols(struct resolver *resolver)
 	return resolver->maker.files.symbols;
 }
 
-struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret)
+static struct error *resolver_make(
+	const struct model *model, bool all_frames, struct resolver *beside, struct resolver **ret)
 {
 	_cleanup_(resolver_cleanup) struct resolver *resolver = calloc(1, sizeof(*resolver));
 	if (!resolver)
@@ -416,7 +417,8 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 	frame_map_init(&resolver->frames);
 	resolver->model = model;
 	resolver->all_frames = all_frames;
-	struct error *error = frame_maker_init(&resolver->maker, model);
+	struct error *error =
+		frame_maker_init(&resolver->maker, model, beside ? &beside->maker : NULL);
 	if (!error)
 		error = hidden_frames_init(
 			&resolver->hidden_frames, model_recording(model), all_frames);
@@ -430,6 +432,17 @@ struct error *resolver_create(const struct model *model, bool all_frames, struct
 		return error_no_memory();
 	*ret = steal_ptr(resolver);
 	return NULL;
+}
+
+struct error *resolver_create(const struct model *model, bool all_frames, struct resolver **ret)
+{
+	return resolver_make(model, all_frames, NULL, ret);
+}
+
+struct error *resolver_create_beside(
+	const struct model *model, struct resolver *beside, struct resolver **ret)
+{
+	return resolver_make(model, true, beside && beside->model == model ? beside : NULL, ret);
 }
 
 void resolver_destroy(struct resolver *resolver)

@@ -144,7 +144,8 @@ static struct error *build_lists(
 }
 
 /* The kinds as 'heapwise leaks' has them, with no suppressions but the built-in ones. */
-static struct error *sum_leaks(const struct model *model, struct summary *ret)
+static struct error *sum_leaks(
+	const struct model *model, struct resolver *beside, struct summary *ret)
 {
 	const struct leak_search *search = model_leak_search(model);
 	_cleanup_(suppressions_cleanup) struct suppressions *suppressions = NULL;
@@ -157,7 +158,7 @@ static struct error *sum_leaks(const struct model *model, struct summary *ret)
 	if (!error && strcmp(model_recording(model)->source, "recording") == 0)
 		error = suppressions_add_built_in(suppressions);
 	if (!error)
-		error = resolver_create(model, true, &resolver);
+		error = resolver_create_beside(model, beside, &resolver);
 	if (error)
 		return error;
 	resolver_add_aliases(resolver);
@@ -190,7 +191,7 @@ struct error *summary_build(const struct model *model, struct resolver *resolver
 	const struct rows *all, const struct rows *rows, struct summary *ret)
 {
 	library_own_sum(rows, &ret->libraries);
-	struct error *error = sum_leaks(model, ret);
+	struct error *error = sum_leaks(model, resolver, ret);
 	if (!error)
 		error = build_lists(model_recording(model), rows, ret);
 	if (!error && resolver)
