@@ -305,7 +305,9 @@ static void describe_peak(const struct facts *facts, struct text *text)
 	add_about(facts, text);
 	text_add_bytes(text, totals->peak_bytes);
 	verdict_add_range(facts, METRIC_PEAK_BYTES, totals, text);
-	if (!merged && !(facts->recording->unknown & UNKNOWN_TIMES)) {
+	/* Nothing is live at 0: that of a file whose time stamps begin after its peak is not known.
+	 */
+	if (!merged && !(facts->recording->unknown & UNKNOWN_TIMES) && totals->peak_time_ns) {
 		text_add(text, " after ");
 		text_add_duration_ns(text, totals->peak_time_ns);
 	}

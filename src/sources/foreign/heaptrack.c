@@ -598,6 +598,12 @@ static struct error *heaptrack_replay(
 
 #define UNKNOWN (UNKNOWN_FAILED | UNKNOWN_THREADS | UNKNOWN_LIVES)
 
+/* A file without a time stamp, or with none but 0, says nothing of when. */
+static uint32_t unknown_of(const struct tables *tables)
+{
+	return UNKNOWN | (tables->last_ms ? 0u : (uint32_t)UNKNOWN_TIMES);
+}
+
 static struct event_replay story_of(const struct tables *tables)
 {
 	return (struct event_replay){.context = tables,
@@ -644,7 +650,7 @@ struct error *heaptrack_open(const struct input *input, unsigned flags,
 	error = open_tables(&tables, input);
 	const struct event_replay story = story_of(&tables);
 	return error ? error
-		     : event_sums_finish(&story, UNKNOWN, flags, query, tables.cut,
+		     : event_sums_finish(&story, unknown_of(&tables), flags, query, tables.cut,
 			       &tables.foreign.model, ret);
 }
 
@@ -655,5 +661,6 @@ struct error *heaptrack_events(
 	struct error *error = open_tables(&tables, input);
 	const struct event_replay story = story_of(&tables);
 	return error ? error
-		     : event_sums_events(&story, UNKNOWN, query, tables.foreign.model, sink);
+		     : event_sums_events(
+			       &story, unknown_of(&tables), query, tables.foreign.model, sink);
 }

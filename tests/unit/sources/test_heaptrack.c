@@ -82,6 +82,15 @@ CASE(figures, "totals, the peak and its time, temporary as heaptrack counts it")
 	CHECK_STR(model_target(model)->command[2], "3");
 }
 
+CASE(no_times, "a file without time stamps says nothing of times, and knows its peak all the same")
+{
+	_cleanup_model_ struct model *model = open_good(FILE_OF("+ 0\n"
+								"+ 1\n"
+								"- 1\n"));
+	CHECK_U64(model_recording(model)->unknown & UNKNOWN_TIMES, UNKNOWN_TIMES);
+	CHECK_U64(model_totals(model)->peak_bytes, 16 + 48);
+}
+
 CASE(stacks, "frames with their inlined ones; operator new is a kind, not a frame")
 {
 	_cleanup_model_ struct model *model = open_good(FILE_OF("+ 0\n+ 2\n"));
