@@ -105,7 +105,9 @@ static struct error *open_new(struct recording_file *file, bool overwrite)
 			"%s already exists; use -f to replace it, or -o FILE for another name",
 			file->name);
 	if (file->fd < 0)
-		return error_errno(ERROR_ENVIRONMENT, errno, "can't create %s", file->name);
+		return error_create(ERROR_ENVIRONMENT,
+			"can't create %s: %s; choose another place with -o FILE", file->name,
+			strerror(errno));
 	return NULL;
 }
 

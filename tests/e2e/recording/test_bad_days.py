@@ -298,6 +298,14 @@ def full_for_children(folder):
 
 
 @TESTS.test
+def no_place(folder):
+    """Where no file can be created the message says how to name another place"""
+    ended = hw.run([hw.HEAPWISE, "run", "/bin/true"], cwd="/proc")
+    hw.need(ended.status == 125 and "can't create /proc/heapwise.true." in ended.errors, str(ended))
+    hw.need("choose another place with -o FILE" in ended.errors, str(ended))
+
+
+@TESTS.test
 def same_file(folder):
     """A second run to the same file is refused while the first records, which is not disturbed"""
     with recorded(folder, WORKER) as one:
