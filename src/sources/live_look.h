@@ -22,6 +22,7 @@ enum live_look_way {
 
 struct live_looker {
 	pid_t pid;
+	pid_t reads; /* a thread that has its memory: pid, unless its first thread has ended */
 	struct proc_text maps, smaps, sizes, numa;
 	struct page_scan scan;
 	bool reads_nodes;    /* each look has its NUMA nodes; `numa` is open */

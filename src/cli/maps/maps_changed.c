@@ -81,7 +81,8 @@ static struct error *process_read_pages(
 			       "PAGEMAP_SCAN (Linux 6.7), or --source=smaps was given";
 		return NULL;
 	}
-	struct error *error = process_memory_open(looker->pid, looker->pid, NULL, &reading->memory);
+	struct error *error =
+		process_memory_open(looker->reads, looker->reads, NULL, &reading->memory);
 	if (error) {
 		error_destroy(error);
 		*ret_unknown = "the memory of the process can't be read (CAP_SYS_PTRACE, "

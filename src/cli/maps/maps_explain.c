@@ -121,8 +121,8 @@ struct error *maps_explain(struct maps_target *target)
 	target->pages = calloc(MAPS_EXPLAINED_MAX, sizeof(struct maps_pages *));
 	if (!piece || !target->pages)
 		return error_no_memory();
-	struct error *error =
-		process_memory_open(target->looker.pid, target->looker.pid, NULL, &explain.memory);
+	struct error *error = process_memory_open(
+		target->looker.reads, target->looker.reads, NULL, &explain.memory);
 	explain.is_open = !error;
 	error_destroy(error);
 	error = NULL;

@@ -83,7 +83,8 @@ static uint32_t store_path(struct rt_modules *modules, const char *path, uint32_
 	char *to = modules->strings + at;
 	uint32_t n = 0;
 	if (!*path) {
-		long got = sys_call(__NR_readlink, "/proc/self/exe", to, PATH_BYTES);
+		/* Not /proc/self: that names nothing once the first thread has ended. */
+		long got = sys_call(__NR_readlink, "/proc/thread-self/exe", to, PATH_BYTES);
 		n = sys_failed(got) ? 0 : (uint32_t)got;
 	} else {
 		bool relative =

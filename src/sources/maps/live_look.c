@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "process/numa_maps.h"
+#include "process/proc_info.h"
 #include "process/smaps.h"
 #include "sources/maps/live_allocators.h"
 #include "sources/maps/live_owners.h"
@@ -19,16 +20,17 @@
 
 struct error *live_looker_open(pid_t pid, enum live_look_way way, struct live_looker *ret)
 {
-	*ret = (struct live_looker){.pid = pid, .scan = {.pages = -1}};
+	pid_t reads = process_first_live_thread(pid);
+	*ret = (struct live_looker){.pid = pid, .reads = reads, .scan = {.pages = -1}};
 	ret->smaps.file = ret->sizes.file = ret->maps.file = ret->numa.file = -1;
-	struct error *error = proc_text_open(pid, "maps", &ret->maps);
+	struct error *error = proc_text_open(reads, "maps", &ret->maps);
 	if (!error)
-		error = proc_text_open(pid, "smaps", &ret->smaps);
+		error = proc_text_open(reads, "smaps", &ret->smaps);
 	if (!error)
-		error = proc_text_open(pid, "statm", &ret->sizes);
+		error = proc_text_open(reads, "statm", &ret->sizes);
 	if (error || way == LIVE_LOOK_SMAPS)
 		return error;
-	error = page_scan_open(pid, &ret->scan, &ret->scans);
+	error = page_scan_open(reads, &ret->scan, &ret->scans);
 	if (way == LIVE_LOOK_SCAN && !error && !ret->scans)
 		return error_create(ERROR_ENVIRONMENT,
 			"this kernel has no PAGEMAP_SCAN (Linux 6.7): leave --source out, or use "
@@ -51,7 +53,7 @@ void live_looker_close(struct live_looker *looker)
 
 struct error *live_looker_read_nodes(struct live_looker *looker)
 {
-	struct error *error = proc_text_open(looker->pid, "numa_maps", &looker->numa);
+	struct error *error = proc_text_open(looker->reads, "numa_maps", &looker->numa);
 	looker->reads_nodes = !error;
 	return error;
 }
@@ -153,9 +155,9 @@ static struct error *pages_count(
 static struct error *owners_find(struct live_looker *looker, struct memory_look *look)
 {
 	enum live_allocators_result result = LIVE_ALLOCATORS_UNKNOWN;
-	struct error *error = live_owners_find(looker->pid, look, &looker->owners_known);
+	struct error *error = live_owners_find(looker->reads, look, &looker->owners_known);
 	if (!error && looker->owners_known)
-		error = live_allocators_find(looker->pid, look, &result);
+		error = live_allocators_find(looker->reads, look, &result);
 	looker->owners_known &= result != LIVE_ALLOCATORS_UNKNOWN;
 	looker->owners_cut |= result == LIVE_ALLOCATORS_ENDED;
 	return error;

@@ -196,6 +196,7 @@ def first_thread(folder):
         report = hw.report(folder / "x.hpw")
         hw.need(report["recording"]["complete"] and report["recording"]["repairs"] == 0, f"{report['recording']}")
         hw.need(report["totals"]["allocations"] > 1000, f"{report['totals']}")
+        hw.need("[in no file]" not in hw.heapwise("report", folder / "x.hpw").text, "the program's file is not known")
 
 
 def wait_for_events(target):

@@ -285,6 +285,29 @@ def explained(folder):
 
 
 @TESTS.test
+def first_thread(folder):
+    """A process whose first thread has ended while others go on is looked at by one of these"""
+    source, program = folder / "first.c", folder / "first"
+    source.write_text("""#include <pthread.h>
+#include <stdio.h>
+static void *wait_for_end(void *none) { getchar(); return none; }
+int main(void) { pthread_t thread; pthread_create(&thread, NULL, wait_for_end, NULL); pthread_exit(NULL); }
+""")
+    built = hw.run([hw.need_program("gcc"), "-pthread", "-o", program, source])
+    hw.need(built.status == 0, str(built))
+    with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
+        try:
+            hw.wait_until(lambda: ") Z " in Path(f"/proc/{process.pid}/stat").read_text(), "its first thread has ended")
+            for options in ((), ("--every", "10ms", "--for", "50ms", "--explain", "--changed")):
+                shown = hw.heapwise("maps", "--json", *options, str(process.pid))
+                hw.need(shown.status == 0, str(shown))
+                names = [row["name"] for row in json.loads(shown.text)["mappings"]]
+                hw.need(any(name and name.endswith("/first") for name in names) and "[heap]" in names, f"{names}")
+        finally:
+            process.stdin.close()
+
+
+@TESTS.test
 def ended(folder):
     """A process that ends, or executes another program, leaves what was seen; so does ^C"""
     with target() as told:
