@@ -45,12 +45,25 @@ static uint64_t round_up(uint64_t bytes)
 #define ALIGN_SHIFT 44
 #define REPORTED (1ull << 50)
 #define KEPT (1ull << 51) /* it is freed, and its fill is complete */
+#define FORKS_SHIFT 52
 #define FREED_AT_SHIFT 24
 #define CHECK_SHIFT 48
 
+/* Numbers of stacks are a process's own: those from before a fork mean others in the child. */
+static uint64_t forks_bits(void)
+{
+	return (uint64_t)guard_forks << FORKS_SHIFT;
+}
+
+static bool has_own_stacks(uint64_t first)
+{
+	return first >> FORKS_SHIFT == forks_bits() >> FORKS_SHIFT;
+}
+
 static uint64_t first_word(uint64_t bytes, enum hw_alloc_kind kind, uint32_t align_shift)
 {
-	return bytes | (uint64_t)kind << KIND_SHIFT | (uint64_t)align_shift << ALIGN_SHIFT;
+	return bytes | (uint64_t)kind << KIND_SHIFT | (uint64_t)align_shift << ALIGN_SHIFT |
+	       forks_bits();
 }
 
 static enum hw_alloc_kind kind_of(uint64_t first)
@@ -149,14 +162,15 @@ static bool describe_header(
 {
 	if (rt_unlikely(!is_whole(start, first, second)))
 		return false;
+	bool own = has_own_stacks(first);
 	*ret = (struct guard_block){.start = start,
 		.bytes = plain_bytes(first),
 		.live = live,
 		.alloc_kind = kind_of(first),
 		.align_shift = (uint8_t)align_shift_of(first),
 		.reported = first & REPORTED,
-		.allocated_at = second & PLAIN_STACKS,
-		.freed_at = second >> FREED_AT_SHIFT & PLAIN_STACKS};
+		.allocated_at = own ? second & PLAIN_STACKS : 0,
+		.freed_at = own ? second >> FREED_AT_SHIFT & PLAIN_STACKS : 0};
 	return true;
 }
 
@@ -330,7 +344,8 @@ static void fill_freed(uint64_t start, uint64_t bytes)
 void plain_keep(const struct guard_block *block, uint32_t stack)
 {
 	fill_freed(block->start, block->bytes);
-	write_header(block->start, header_of(block->start)[0] | KEPT,
+	uint64_t first = header_of(block->start)[0] & ((1ull << FORKS_SHIFT) - 1);
+	write_header(block->start, first | KEPT | forks_bits(),
 		block->allocated_at | stack_word(stack) << FREED_AT_SHIFT);
 	struct kept_entry entry = {block->start, block->bytes}, out[KEPT_OUT];
 	unsigned n = kept_add(entry, out);

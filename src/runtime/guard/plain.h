@@ -25,7 +25,8 @@
  * bit-fields in memory can't be loaded as a word until the parts have been stored.
  *
  * first:  40 bits size in bytes, 4 kind (enum hw_alloc_kind), 6 shift of the alignment (0: none was
- *         asked for), 1 reported (plain_note_reported()), 1 kept (plain_is_kept())
+ *         asked for), 1 reported (plain_note_reported()), 1 kept (plain_is_kept()),
+ *         12 guard_forks when the stacks were numbered
  * second: 24 bits number of the stack of the allocation, 24 of that of the free, 16 check, of all
  *         else and of the address
  */

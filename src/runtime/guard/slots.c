@@ -203,6 +203,7 @@ void *slots_new(size_t bytes, size_t align, enum hw_alloc_kind kind, uint32_t st
 		.bytes = bytes,
 		.pages = (uint32_t)pages,
 		.allocated_at = stack,
+		.forks = (uint16_t)guard_forks,
 		.allocated_by = guard_tid(),
 		.alloc_kind = kind,
 		.align_shift = align ? (uint8_t)__builtin_ctzll(align) : 0,
@@ -244,12 +245,22 @@ struct guard_slot *slots_nearest(uint64_t address)
 	return distance_to(next, address) < distance_to(here, address) ? next : here;
 }
 
+/* Numbers of stacks are a process's own: those from before a fork mean others in the child. */
+static bool has_own_stacks(const struct guard_slot *slot)
+{
+	return slot->forks == (uint16_t)guard_forks;
+}
+
 bool slots_mark_freed(struct guard_slot *slot, uint32_t stack)
 {
 	uint8_t live = SLOT_LIVE;
 	if (!__atomic_compare_exchange_n(
 		    &slot->state, &live, SLOT_FREED, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
+	if (!has_own_stacks(slot)) {
+		slot->allocated_at = 0;
+		slot->forks = (uint16_t)guard_forks;
+	}
 	slot->freed_at = stack;
 	slot->freed_by = guard_tid();
 	return true;
@@ -271,8 +282,8 @@ void slots_describe(const struct guard_slot *slot, struct guard_block *ret)
 		.guarded = true,
 		.alloc_kind = slot->alloc_kind,
 		.align_shift = slot->align_shift,
-		.allocated_at = slot->allocated_at,
-		.freed_at = slot->freed_at,
+		.allocated_at = has_own_stacks(slot) ? slot->allocated_at : 0,
+		.freed_at = has_own_stacks(slot) ? slot->freed_at : 0,
 		.allocated_by = slot->allocated_by,
 		.freed_by = slot->freed_by};
 }

@@ -34,7 +34,8 @@ struct guard_slot {
 	uint32_t allocated_by, freed_by;
 	uint8_t state; /* enum slot_state; release: the rest is there */
 	uint8_t alloc_kind, align_shift, before;
-	uint32_t reported; /* slots_note_reported() */
+	uint16_t reported; /* slots_note_reported() */
+	uint16_t forks;    /* guard_forks when the stacks were numbered */
 	uint32_t faults;   /* of step.c */
 };
 static_assert(sizeof(struct guard_slot) == 48, "an opened piece has whole pages of them");

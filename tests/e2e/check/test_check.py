@@ -15,6 +15,25 @@ import guarded
 import hw
 
 TESTS = hw.Tests()
+INHERITS = """#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile char *blocks[30];
+static void make(void) { for (int i = 0; i < 30; i++) blocks[i] = malloc(64); }
+static void other(int depth) { if (depth) other(depth - 1); free(malloc(64)); }
+static void wrong(int i) { blocks[i][64] = 1; free((void *)blocks[i]); free((void *)blocks[i]); }
+int main(void)
+{
+	make();
+	if (!fork()) {
+		other(40);
+		for (int i = 0; i < 30; i++)
+			wrong(i);
+	}
+	wait(NULL);
+	return 0;
+}
+"""
 FAULTS = """#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -264,6 +283,23 @@ def own_malloc(folder):
         hw.need("No errors were found" not in ended.errors and "its own malloc" in ended.errors, ended.errors)
         shown = hw.heapwise("report", "--view", "errors", path)
         hw.need(shown.status != 0 and "its own malloc" in shown.errors, str(shown))
+
+
+@TESTS.test
+def inherited(folder):
+    """Blocks from before a fork have no stack in the child, whose own numbers of stacks mean others; what it frees itself has one"""
+    source, program = folder / "inherits.c", folder / "inherits"
+    source.write_text(INHERITS)
+    ended = hw.run([hw.need_program("gcc"), "-g", "-fno-builtin", "-o", program, source])
+    hw.need(ended.status == 0, str(ended))
+    for options in ((), ("--full",), ("--backend=none",)):
+        ended = hw.heapwise("check", "--json", "--log-file", folder / "log", *options, "--", program)
+        lines = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
+        found = [row for line in lines for row in line.get("errors", ())]
+        hw.need(lines[-1]["sums"]["errors"] == 60 and len(found) >= 2, f"{options}: {lines[-1]}")
+        for row in found:
+            allocated, freed = ([frame["function"] for frame in row["block"][part]] for part in ("allocated_at", "freed_at"))
+            hw.need(not allocated and ("wrong" in freed or row["kind"] != "DoubleFree" and not freed), f"{options}: {allocated} {freed}")
 
 
 @TESTS.test
