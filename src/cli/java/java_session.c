@@ -20,6 +20,9 @@
 #include "cli/terminal/message.h"
 #include "cli/terminal/output.h"
 
+/* A profile shows how a program works inside: of a new file, as of recordings. */
+#define PROFILE_MODE 0600
+
 struct java_session {
 	const struct java_vm *vm;
 	const struct java_request *request;
@@ -222,7 +225,7 @@ static int profile_keep(const struct java_session *session, const char *path)
 {
 	struct output output;
 	struct sink sink;
-	int code = output_open(&output, &sink, path, OUTPUT_MODE);
+	int code = output_open(&output, &sink, path, PROFILE_MODE);
 	struct error *error = code ? NULL : profile_copy(session, output.fd, path);
 	if (error) {
 		output_drop(&output);

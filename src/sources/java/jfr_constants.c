@@ -209,7 +209,7 @@ bool jfr_class_add(const struct jfr_constants *constants, uint64_t key, struct t
 		len -= 2;
 	}
 	for (size_t i = 0; i < len; i++)
-		text_add_char(text, inner[i] == '/' ? '.' : inner[i]);
+		text_add_n(text, inner[i] == '/' ? "." : &inner[i], 1);
 	for (; dimensions; dimensions--)
 		text_add(text, "[]");
 	return true;

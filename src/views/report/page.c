@@ -209,7 +209,10 @@ static struct error *check_known(const struct view *view, const struct model *mo
 {
 	const struct recording *recording = model_recording(model);
 	size_t count;
+	bool is_live = view->filter == METRIC_LIVE_BLOCKS;
 	bool unknown = (recording->unknown & view->needs) ||
+		       (is_live && !metric_is_known(METRIC_LIVE_BLOCKS, recording) &&
+			       !metric_is_known(METRIC_LIVE_BYTES, recording)) ||
 		       (view->needs_errors && !model_errors(model, &count));
 	if (view->needs_resident && !model_resident(model))
 		return error_create(ERROR_INPUT,

@@ -13,6 +13,7 @@
 #include "views/report/page.h"
 #include "views/report/report_answers.h"
 #include "views/report/text_parts.h"
+#include "views/report/view_fill.h"
 
 /* "  allocations        1,234  12.3 MiB" */
 static void add_total(struct text *out, const char *name, uint64_t count, const char *joint,
@@ -285,7 +286,7 @@ void report_summary(const struct page *page, struct answer *answer)
 	_cleanup_(text_deinit) struct text title;
 	struct text *prose = answer_prose(answer);
 	text_init(&title);
-	if (page->options->sort != METRICS)
+	if (page->options->sort != METRICS || view_has_bytes_alone(page))
 		text_printf(&title, "Sites by %s", metric_name(page->sort));
 	put_inherited(page, answer);
 	put_known(&report_leaks_type, page->summary.leaks, page->summary.searched, answer);
@@ -303,7 +304,17 @@ void report_sites(const struct page *page, struct answer *answer)
 {
 	struct text *prose = answer_prose(answer);
 	struct site own = {0};
-	summary_put_sites(page, page->view->title, answer);
+	_cleanup_(text_deinit) struct text by;
+	text_init(&by);
+	/* Of a state that somebody wrote down what was live stands first: it is said. */
+	if (page->view->filter == METRICS && page->sort != page->view->sort)
+		text_printf(&by, "%s by %s", page->view->title, metric_name(page->sort));
+	bool was_live = page->view->filter == METRIC_LIVE_BLOCKS && page->view->of_program &&
+			model_recording(page->model)->snapshot;
+	const char *title = was_live ? title_of(page, SUMMARY_NEVER_FREED)
+			    : by.len ? by.data
+				     : page->view->title;
+	summary_put_sites(page, title, answer);
 	if (prose && page->view->of_program)
 		library_own_sum(page->rows, &own);
 	if (!own.live_blocks)

@@ -87,6 +87,8 @@ void text_next(const struct page *page, struct text *out)
 		text_add(out, shown_count++ ? "" : "\nNext\n");
 		text_printf(out, "  heapwise %s ", nexts[i].command);
 		text_add_argument(recording->path, out);
-		text_printf(out, "  # %s\n", nexts[i].what);
+		bool was_live = nexts[i].is_due == something_was_left && recording->snapshot;
+		text_printf(out, "  # %s\n",
+			was_live ? "all that was live then, with whole stacks" : nexts[i].what);
 	}
 }

@@ -43,6 +43,14 @@ static bool has_all_events(const struct recording *recording)
 	return !recording->dropped_steps && strcmp(recording->mode, "exact") == 0;
 }
 
+bool view_has_bytes_alone(const struct page *page)
+{
+	const struct recording *recording = model_recording(page->model);
+	return page->sort == METRIC_ALLOCATED_BYTES &&
+	       metric_is_known(METRIC_ALLOCATED_BYTES, recording) &&
+	       !metric_is_known(METRIC_ALLOCATIONS, recording);
+}
+
 struct error *view_fill_summary(struct page *page)
 {
 	struct error *error =
@@ -55,8 +63,9 @@ struct error *view_fill_summary(struct page *page)
 			"events; use --view growth and --view realloc.\n");
 	else if (!error && page->summary.has_reallocs && !page->summary.has_growth)
 		note_many_sites(page);
-	/* Text has all sites only where they are asked for by --sort. */
-	bool shows_sites = page->for_programs || page->options->sort != METRICS;
+	/* Text has all sites only where they are asked for by --sort, or fill no other list. */
+	bool shows_sites =
+		page->for_programs || page->options->sort != METRICS || view_has_bytes_alone(page);
 	return error || !shows_sites ? error : view_fill_sites(page);
 }
 

@@ -10,6 +10,9 @@
 
 struct error *view_fill_sites(struct page *page) must_check_;
 struct error *view_fill_summary(struct page *page) must_check_;
+/* Returns whether all that is known is what was allocated in bytes, as of JFR: no list of a summary
+ * has sites then, which are shown instead. */
+bool view_has_bytes_alone(const struct page *page);
 struct error *view_fill_spots(struct page *page) must_check_;
 struct error *view_fill_sizes(struct page *page) must_check_;
 struct error *view_fill_threads(struct page *page) must_check_;

@@ -139,6 +139,10 @@ def views(folder):
     text = hw.ask("tree", folder / "new.jfr")
     hw.need("app.Main.load" in text and "3.00 MiB" in text, text)
     hw.need("byte[]" in hw.ask("report", folder / "new.jfr", "--view", "functions"), "functions")
+    summary = hw.ask("report", folder / "new.jfr").split("Sites by allocated_bytes\n")[1].split()
+    hw.need(summary[:2] == ["3.00", "MiB"], f"{summary}")
+    ended = hw.heapwise("report", "--view", "never-freed", folder / "new.jfr")
+    hw.need(ended.status == 3 and b"contain no data for --view never-freed" in ended.stderr, f"{ended}")
     diff = json.loads(hw.ask("diff", folder / "old.jfr", folder / "new.jfr", "--json"))
     hw.need(diff["totals"]["allocated_bytes"]["change"] == 2 << 20, f"{diff['totals']}")
     hw.ask("flame", folder / "new.jfr", "-o", folder / "x.svg")
@@ -203,6 +207,10 @@ def async_profiler(folder):
     hw.need(near(small["live_blocks"], weight) and near(small["live_bytes"], 100 * weight), f"{small}")
     hw.need((large["allocations"], large["allocated_bytes"], large["live_blocks"]) == (1, 50000, 0), f"{large}")
     hw.need(exported["recording"]["mode"] == "sample" and exported["recording"]["sample_bytes"] == 1000, f"{exported['recording']}")
+    live = hw.ask("report", file, "--view", "sites")
+    hw.need("Sites by live_bytes" in live and "Sites\n" not in live, live)
+    hw.need("\nLive then\n" in hw.ask("report", file, "--view", "never-freed"), "never freed")
+    hw.need("Never freed" not in hw.ask("report", file) and "never freed" not in hw.ask("report", file), "never freed")
     low, high = small["ranges"]["allocated_bytes"]
     hw.need(low < 3 * 100 * weight < high, f"{small['ranges']}")
 
