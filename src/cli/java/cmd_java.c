@@ -513,6 +513,12 @@ static int words_run(
 	}
 	bool is_file = count == 1 && words->request.action == JAVA_COLLECT &&
 		       java_dump_is_file(operands[0]);
+	size_t len = count == 1 ? strlen(operands[0]) : 0;
+	if (len > 4 && !strcmp(operands[0] + len - 4, ".jfr"))
+		return options_wrong(command,
+			"%s is a recording of JFR, which needs no JVM: 'heapwise report FILE' and "
+			"all other views read it",
+			operands[0]);
 	int code = dump_check(command, words, is_file);
 	if (code < 0 && !is_file)
 		code = words_check(command, words);

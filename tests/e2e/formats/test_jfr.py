@@ -307,6 +307,7 @@ def refusals(folder):
     hw.need(b"version 1.0 of JFR's format" in ended.stderr, f"{ended}")
     file.write_bytes(jfr_files.Chunk().whole(flags=0))
     hw.need(b"not compressed" in hw.heapwise("report", file).stderr, "flags")
+    hw.need(b"is a recording of JFR, which needs no JVM" in hw.heapwise("java", file).stderr, "java FILE.jfr")
     chunk.sample(MAIN, "[B", 10)
     file.write_bytes(chunk.whole())
     ended = hw.heapwise("report", file, "--min-size", "4k")
