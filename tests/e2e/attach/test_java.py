@@ -408,7 +408,8 @@ def named(folder):
         process.send_signal(signal.SIGINT)
         text, errors = process.communicate(timeout=hw.TIMEOUT)
         hw.need(process.returncode == 0 and "Service.keepOrders" in text, f"{process.returncode}: {errors}")
-        hw.need((Path(folder) / f"Named.{target.pid}.pb").exists(), errors)
+        kept = Path(folder) / f"Named.{target.pid}.pb"
+        hw.need(kept.exists() and not kept.stat().st_mode & 0o077, errors)
         target.quit()
     ended = hw.heapwise("java", "Named", "-o", "flat")
     hw.need(ended.status == 3 and "expected one" in ended.errors or "no JVM" in ended.errors, ended)
