@@ -37,6 +37,10 @@ struct launch_options {
 	 * NULL: not called. */
 	void (*on_start)(void *context, pid_t root, const char *session);
 	void *on_start_context;
+	/* Called when it is known what is recorded of an interpreter of Python in the program, with
+	 * bits of HPW_NOTES_PYTHON; again if that changes. NULL: not called. */
+	void (*on_python)(void *context, uint32_t notes);
+	void *on_python_context;
 };
 
 enum launch_collector {
@@ -55,6 +59,7 @@ struct launch_result {
 	struct collector_end end;
 	struct collector_recording *recordings;
 	size_t recording_count;
+	uint32_t python; /* what on_python was called with last; 0: it was not */
 };
 
 /*

@@ -276,6 +276,23 @@ void collector_announce_errors(const struct collector *c, const struct tracked_p
 		(void)!write(c->start->errors, line, (size_t)n);
 }
 
+/* Has the launcher say what of an interpreter in its program is recorded, once that is known. One
+ * that has stopped with its program must not be woken. */
+static void announce_python(const struct collector *c, const struct tracked_process *s)
+{
+	const uint32_t settled = HPW_NOTE_PYTHON_FRAMES | HPW_NOTE_PYTHON_UNKNOWN |
+				 HPW_NOTE_PYTHON_DIFFERS | HPW_NOTE_PYTHON_NO_ROOM;
+	struct root_file *shared = c->start->root_file;
+	const struct hw_shm *shm = s->recorder->shm;
+	if (!shared || !shm || !s->is_root || !s->has_launcher || c->launcher_stops)
+		return;
+	uint32_t notes = __atomic_load_n(&shm->notes, __ATOMIC_RELAXED) & HPW_NOTES_PYTHON;
+	if (!(notes & settled) || notes == shared->python || getppid() != c->start->launcher)
+		return;
+	__atomic_store_n(&shared->python, notes, __ATOMIC_RELEASE);
+	kill(c->start->launcher, SIGCONT);
+}
+
 /* Drains a process if it is due. Does its housekeeping then, and as long as it has unwritten
  * records. */
 static uint64_t drain_one(struct collector *c, struct tracked_process *s, uint64_t now)
@@ -285,6 +302,7 @@ static uint64_t drain_one(struct collector *c, struct tracked_process *s, uint64
 	bool due = now >= s->due_ns || recorder_is_called(s->recorder);
 	uint64_t moved = due ? drain_rings(c, s, now) : 0;
 	collector_announce_errors(c, s);
+	announce_python(c, s);
 	collector_dump_if_due(c, s, now);
 	if (now - s->serviced_ns > SERVICE_NS && (due || recorder_has_unwritten(s->recorder))) {
 		s->serviced_ns = now;

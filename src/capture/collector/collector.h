@@ -44,10 +44,12 @@ struct collector_recording {
 /*
  * In memory that the launcher shares with the collector: the recording of root that is under way,
  * for the launcher to name should the collector be killed. The names take turns, so that the one in
- * use is whole at any time.
+ * use is whole at any time. And what is recorded of an interpreter in root, for the launcher to
+ * say: it gets a SIGCONT when that has changed.
  */
 struct root_file {
 	uint32_t current; /* release: 1 + the number of the name in use; 0: none yet */
+	uint32_t python; /* of HPW_NOTES_PYTHON, written once; 0: there is none, or not known yet */
 	char names[2][TRACKED_FILE_MAX];
 };
 

@@ -220,7 +220,9 @@ static char *last_file(const struct launcher *l)
 static void pass_on(const struct launcher *l, const siginfo_t *info)
 {
 	if (info->si_signo == SIGCONT && info->si_pid == l->collector)
-		return; /* see mirror_stop() */
+		return; /* see mirror_stop() and struct root_file */
+	if (info->si_code <= 0 && info->si_pid == l->self)
+		return; /* nobody reads our words any more */
 	if (info->si_signo == SIGCONT || info->si_code <= 0)
 		kill(l->target, info->si_signo);
 }
@@ -238,7 +240,20 @@ static void mirror_stop(const struct launcher *l)
 	(void)!send(l->control, &goes_on, sizeof(goes_on), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void wait_for_target(const struct launcher *l, const sigset_t *watched, int *ret_status)
+/* Says what is recorded of an interpreter in the program, if that is news. */
+static void describe_python(const struct launcher *l, uint32_t *described)
+{
+	if (l->root_file == MAP_FAILED || !l->options->on_python)
+		return;
+	uint32_t notes = __atomic_load_n(&l->root_file->python, __ATOMIC_ACQUIRE);
+	if (notes == *described)
+		return;
+	*described = notes;
+	l->options->on_python(l->options->on_python_context, notes);
+}
+
+static void wait_for_target(
+	const struct launcher *l, const sigset_t *watched, struct launch_result *ret)
 {
 	for (;;) {
 		int status;
@@ -248,9 +263,10 @@ static void wait_for_target(const struct launcher *l, const sigset_t *watched, i
 			continue;
 		}
 		if (pid == l->target || (pid < 0 && errno == ECHILD)) {
-			*ret_status = pid < 0 ? 0 : status;
+			ret->status = pid < 0 ? 0 : status;
 			return;
 		}
+		describe_python(l, &ret->python);
 		siginfo_t info;
 		if (sigwaitinfo(watched, &info) > 0 && info.si_signo != SIGCHLD)
 			pass_on(l, &info);
@@ -364,7 +380,7 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	if (read(l.failed, &why, sizeof(why)) == (ssize_t)sizeof(why))
 		ret->exec_errno = why;
 	close(l.failed);
-	wait_for_target(&l, &watched, &ret->status);
+	wait_for_target(&l, &watched, ret);
 	collect_results(&l, ret->status, ret);
 	close(l.control);
 	if (ret->exec_errno && ret->collector != LAUNCH_COLLECTOR_REPORTED)
@@ -383,8 +399,8 @@ struct error *launch(const struct launch_options *options, struct launch_result 
 	return NULL;
 }
 
-/* A collector that ends before it has read all that it was sent resets the connection. That is said
- * once; what it has reported before can be read then. */
+/* A collector that ends before it has read all that it was sent resets the connection. That is
+ * described once; what it has reported before can be read then. */
 static ssize_t receive_whole(int control, void *message, size_t bytes)
 {
 	ssize_t n;

@@ -400,6 +400,7 @@ static int cmd_run(const struct command *command, int argc, char **argv)
 		return EXIT_OURS;
 	}
 	options->beside = beside.data;
+	options->on_python = request.recording.quiet ? NULL : recording_describe_python;
 	_cleanup_(http_server_deinit) struct http_server http = HTTP_SERVER_NONE;
 	if (!start_http(&request.recording, &http))
 		return EXIT_OURS;

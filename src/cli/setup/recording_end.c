@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/util.h"
 #include "cli/terminal/message.h"
 #include "sources/hpw_unrecorded.h"
 
@@ -88,21 +89,41 @@ static void describe_traced(const struct recorder_totals *t, unsigned minor)
 			t->traced);
 }
 
-static void describe_python(const struct recorder_totals *t)
+void recording_describe_python(__attribute__((unused)) void *context, uint32_t notes)
 {
-	uint32_t frames = HPW_NOTE_PYTHON_FRAMES | HPW_NOTE_PYTHON_NO_ROOM;
-	unsigned minor = t->notes >> HPW_NOTE_PYTHON_SHIFT & 0x7f;
-	const char *what = "objects without Python frames (see the report)";
-	if (!(t->notes & HPW_NOTE_PYTHON))
-		what = "neither objects nor frames, only what it gets from malloc (see the report)";
-	else if ((t->notes & frames) == HPW_NOTE_PYTHON_FRAMES)
-		what = "objects and frames";
-	if (minor)
-		message("Python 3.%u: %s", minor, what);
-	describe_traced(t, minor);
+	static const struct {
+		uint32_t note;
+		const char *why;
+	} reasons[] = {
+		{HPW_NOTE_PYTHON_NO_ROOM, "there is no address space for the table of its code"},
+		{HPW_NOTE_PYTHON_DIFFERS, "they are not where this version has them"},
+		{HPW_NOTE_PYTHON_UNKNOWN, "those of this version or build are not known"},
+		{HPW_NOTE_PYTHON_FRAMES, NULL},
+	};
+	const char *why = "it ended before it ran any code";
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (notes & reasons[i].note) {
+			why = reasons[i].why;
+			break;
+		}
+	unsigned minor = notes >> HPW_NOTE_PYTHON_SHIFT & 0x7f;
+	if (!minor)
+		return;
+	if (!(notes & HPW_NOTE_PYTHON))
+		message("Python 3.%u: only what it gets from malloc, neither its objects nor "
+			"Python "
+			"frames: this version or build is not known",
+			minor);
+	else if (why)
+		message("Python 3.%u: its objects and what it gets from malloc, without Python "
+			"frames: %s",
+			minor, why);
+	else
+		message("Python 3.%u: its objects and what it gets from malloc, with Python frames",
+			minor);
 }
 
-static void describe_totals(const struct recorder_totals *t)
+static void describe_totals(const struct recorder_totals *t, uint32_t described)
 {
 	_cleanup_(text_deinit) struct text text;
 	text_init(&text);
@@ -113,7 +134,9 @@ static void describe_totals(const struct recorder_totals *t)
 	text_add(&text, "; ");
 	add_allocations(&text, t);
 	describe_text(&text);
-	describe_python(t);
+	if ((t->notes & HPW_NOTES_PYTHON) != described)
+		recording_describe_python(NULL, t->notes);
+	describe_traced(t, t->notes >> HPW_NOTE_PYTHON_SHIFT & 0x7f);
 	if (t->older_blocks) {
 		text_add_counted(&text, t->older_blocks, "block", "blocks");
 		text_add(&text, " of ");
@@ -322,7 +345,7 @@ const struct collector_recording *recording_describe_end(
 	if (is_all_sampled(r))
 		message("sampled; the report shows estimates");
 	else if (one)
-		describe_totals(&first->totals);
+		describe_totals(&first->totals, r->python);
 	else
 		describe_recordings(r);
 	describe_others(&r->end, r->file);

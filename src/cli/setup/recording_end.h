@@ -10,6 +10,9 @@
 /* Returns the file's name as it is shortest to type from here. */
 const char *recording_short_name(const char *file);
 
+/* Says what of an interpreter of Python in the program is recorded: bits of HPW_NOTES_PYTHON. */
+void recording_describe_python(void *context, uint32_t notes);
+
 /* Says what was recorded, with `quiet` only what is wrong. Returns the recording to look at first;
  * NULL: there is none. */
 const struct collector_recording *recording_describe_end(

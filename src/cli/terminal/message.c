@@ -34,10 +34,10 @@ void message_v(const char *format, va_list args)
 	bool ready = words && add_lines(&text, words);
 	progress_hide();
 	flockfile(stderr);
-	fputs("heapwise: ", stderr);
-	if (ready) {
-		fputs(text.data, stderr);
+	if (ready) { /* in one piece: a recorded program may write, too */
+		fprintf(stderr, "heapwise: %s", text.data);
 	} else { /* there is no memory left */
+		fputs("heapwise: ", stderr);
 		vfprintf(stderr, format, again);
 		fputc('\n', stderr);
 	}

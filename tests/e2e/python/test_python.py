@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -278,15 +279,14 @@ int main(int count, char **words)
 	int (*run)(const char *) = dlsym(library, "PyRun_SimpleString");
 	int (*end)(void) = dlsym(library, "Py_FinalizeEx");
 	begin(0);
-	run("def made():\\n    return [b'y' * (12345 + i) for i in range(100)]\\nkept = made()\\n");
+	run(count > 2 ? words[2] : "def made():\\n    return [b'y' * (12345 + i) for i in range(100)]\\nkept = made()\\n");
 	return end();
 }
 """
 
 
-@TESTS.test
-def embedded(folder):
-    """An interpreter that a program loads as a library, and begins later."""
+def embedding(folder):
+    """A program that loads an interpreter as a library, which does not handle signals; and such libraries."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     libraries = sorted((Path.home() / ".pyenv/versions").glob("3.*/lib/libpython3.*.so.1.0"))
     libraries = [path for path in libraries if path.name.split(".")[1].isdigit() and int(path.name.split(".")[1]) in KNOWN]
@@ -295,6 +295,13 @@ def embedded(folder):
     program = folder / "embed"
     (folder / "embed.c").write_text(EMBEDDING)
     hw.need(hw.run([compiler, "-o", program, folder / "embed.c", "-ldl"]).status == 0, "it does not compile")
+    return program, libraries
+
+
+@TESTS.test
+def embedded(folder):
+    """An interpreter that a program loads as a library, and begins later."""
+    program, libraries = embedding(folder)
     for library in libraries:
         file = folder / "x.hpw"
         ended = hw.record([program, library], file, options=("-q", "-f"),
@@ -304,6 +311,54 @@ def embedded(folder):
                  if site["live_bytes"] > 1000000 and any(frame["function"] == "made" for frame in site["stack"])]
         expected = (sum(12345 + i + 33 for i in range(100)), 100)
         hw.need(found == [expected], f"{library.name}: {found}, not {expected}")
+
+
+WAITING = """
+import sys
+for _ in range(3000):
+    str(_ * 1000)
+print("waits", flush=True)
+sys.stdin.readline()
+print("goes on", flush=True)
+"""
+
+
+def waiting(folder, *program, options=(), errors=subprocess.PIPE, **environment):
+    """A program that waits for a line, being recorded."""
+    return subprocess.Popen([hw.HEAPWISE, "run", "-f", "-o", folder / "x.hpw", *options, "--", *program], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=errors, env=hw.clean_environment(**environment))
+
+
+@TESTS.test
+def said_at_once(folder):
+    """What is recorded of an interpreter is said while its program runs, and not again at its end."""
+    kinds = [(python(), "with Python frames")]
+    if 7 in PYTHONS:
+        kinds.append((PYTHONS[7], "without Python frames: those of this version or build are not known"))
+    for interpreter, words in kinds:
+        with waiting(folder, interpreter, "-c", WAITING) as process:
+            line = process.stderr.readline().decode()
+            hw.need(line.startswith("heapwise: Python 3.") and line.endswith(f"objects and what it gets from malloc, {words}\n"), line)
+            hw.need(process.poll() is None, "it has ended already")
+            rest = process.communicate(b"\n")[1].decode()
+            hw.need("Python" not in rest and "recorded" in rest and process.returncode == 0, rest)
+
+
+@TESTS.test
+def said_to_nobody(folder):
+    """With -q nothing is said; where nobody reads what is said the program goes on."""
+    with waiting(folder, python(), "-c", WAITING, options=["-q"]) as process:
+        hw.need(process.communicate(b"\n") == (b"waits\ngoes on\n", b"") and process.returncode == 0, "with -q")
+    program, libraries = embedding(folder)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with waiting(folder, program, libraries[-1], WAITING, errors=writing, PYTHONHOME=libraries[-1].parents[1]) as process:
+        os.close(writing)
+        hw.need(process.stdout.readline() == b"waits\n", "it does not begin")
+        # Most likely it has been said by then.
+        for _ in range(3):
+            hw.report(folder / "x.hpw")
+        hw.need(process.communicate(b"\n")[0] == b"goes on\n", "it does not go on")
 
 
 @TESTS.test
