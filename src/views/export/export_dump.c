@@ -141,11 +141,10 @@ static struct error *export_dump_add_stack(struct dump *at, const struct row *ro
 	bool first = true;
 	for (size_t i = 0; i < row->depth; i++) {
 		const struct shown_frame *frame = row->frames[i];
-		uint64_t address = frame->address;
 		at->remarks |= frame->mark != MARK_NONE;
-		if (!export_dump_is_shown(row, frame) ||
-			(!at->named && (frame->inlined || !address)))
+		if (!export_dump_is_shown(row, frame) || (!at->named && frame->inlined))
 			continue;
+		uint64_t address = export_served_address(frame);
 		if (at->named) {
 			uint32_t number;
 			struct error *error = export_frames_number(&at->frames, frame, &number);

@@ -37,6 +37,10 @@ struct error *export_frames_number(
 /* Whether `frame` is the allocation function itself, which stacks with all frames contain. */
 bool export_is_called(const struct row *row, const struct shown_frame *frame);
 
+/* Returns the return address of a frame in texts whose names are asked for separately: its own; of
+ * code without any (Python's) one in no file, by its function and file, the same at any time. */
+uint64_t export_served_address(const struct shown_frame *frame);
+
 /* Replaces the frames of a row without any. */
 #define EXPORT_NO_STACK "(no stack)"
 

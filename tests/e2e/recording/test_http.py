@@ -220,6 +220,26 @@ def read_by(folder, name, url):
 
 
 @TESTS.test
+def read_by_perl_in_python(folder):
+    """google-pprof and jeprof name Python functions, too, which have no address"""
+    with served(folder) as one:
+        one.allocate(7)
+        profile = write(folder / "go.pb.gz", get(f"{one.url}debug/pprof/heap")[2])
+        spots = json.loads(hw.ask("report", profile, "--view", "functions", "--json", "--limit", "100000"))["spots"]
+        names = [row["function"] for row in spots]
+        # Where several functions have a name they are one there, and what is between < and > is left out.
+        sums = {row["function"]: row["cum"]["live_bytes"] for row in spots
+                if names.count(row["function"]) == 1 and "<" not in row["function"] and row["cum"]["live_bytes"] >= 100000}
+        hw.need({"_compile_bytecode", "_call_with_frames_removed"} <= set(sums), f"{names[:20]}")
+        for name in ("google-pprof", "jeprof"):
+            found = read_by(folder, name, f"{one.url}pprof/heap")
+            hw.need(not any(function.startswith("0x1") for function in found), f"{name}: {found}")
+            for function, size in sums.items():
+                parts = [found.get(function, 0), found.get(f"{function} (inline)", 0)]
+                hw.need(max(parts) <= size <= sum(parts), f"{name}: {function} has {parts}, not {size}: {found}")
+
+
+@TESTS.test
 def read_by_perl(folder):
     """google-pprof and jeprof read a running program by its URL alone, and name the same functions as Go's profile"""
     with served(folder, "--no-pyobjects") as one:
