@@ -28,13 +28,15 @@ public class Mix {
 	static Object order(int i) { return new Order("wö" + i); }
 	static Object grid(int i) { return new int[100][200]; }
 	static Object deep(int n) { return n == 0 ? new char[100000] : deep(n - 1); }
+	static int rounds;
 	static void loop() {
-		for (int i = 0; i < 20000; i++) {
+		for (int i = 0; i < rounds; i++) {
 			sink = bytes(i); sink = order(i); sink = grid(i); sink = deep(90);
 			if (i % 100 == 0) synchronized (kept) { kept.add(new byte[1024]); }
 		}
 	}
 	public static void main(String[] words) throws Exception {
+		rounds = Integer.parseInt(words[0]);
 		Thread other = new Thread(Mix::loop, "wörker");
 		other.start();
 		loop();
@@ -78,8 +80,8 @@ def printed(file, kind, field):
     return sums, len(events)
 
 
-def record(folder, name, changes):
-    """A recording of the JDK, with its settings "profile" and changes to them."""
+def record(folder, name, rounds, changes):
+    """A recording of the JDK, of so many rounds, with its settings "profile" and changes to them."""
     settings = Path(subprocess.run(["java", "-XshowSettings:properties", "-version"], capture_output=True, text=True,
                                    check=True).stderr.split("java.home = ")[1].split("\n")[0]) / "lib/jfr/profile.jfc"
     words = settings.read_text().split("<event ")
@@ -90,7 +92,8 @@ def record(folder, name, changes):
     (folder / "x.jfc").write_text("<event ".join(words))
     (folder / "Mix.java").write_text(SOURCE)
     hw.need(hw.run(["javac", "-encoding", "UTF-8", "Mix.java"], cwd=folder).status == 0, "javac")
-    ended = hw.run(["java", "-Xmx256m", f"-XX:StartFlightRecording:settings={folder}/x.jfc,filename={folder}/{name}", "Mix"], cwd=folder)
+    ended = hw.run(["java", "-Xmx256m", f"-XX:StartFlightRecording:settings={folder}/x.jfc,filename={folder}/{name}", "Mix", str(rounds)],
+                   cwd=folder)
     hw.need(ended.status == 0 and (folder / name).exists(), f"{ended}")
     return folder / name
 
@@ -107,14 +110,14 @@ TLAB = ("jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationOutsideTLAB")
 def jdk(folder):
     """Of the JDK's own recordings each stack has the bytes that `jfr print` gives it, in all chunks of a file"""
     need_java()
-    sampled = record(folder, "sampled.jfr", {})
-    both = record(folder, "both.jfr", dict.fromkeys(TLAB, True))
+    sampled = record(folder, "sampled.jfr", 5000, {})
+    both = record(folder, "both.jfr", 1000, dict.fromkeys(TLAB, True))
     want, count = printed(sampled, "jdk.ObjectAllocationSample", "weight")
     hw.need(count > 20 and len(want) >= 4, f"too few events for a test: {count}, {want}")
     found, exported = sites(sampled)
     hw.need({k: v["allocated_bytes"] for k, v in found.items()} == want, f"{found}\n{want}")
     hw.need(f"weights of {count:,} events" in exported["notes"][0] and exported["totals"]["allocations"] is None, f"{exported['notes']}")
-    hw.need(exported["target"]["command"] == ["Mix"] and exported["totals"]["live_bytes_at_end"] is None, f"{exported['target']}")
+    hw.need(exported["target"]["command"] == ["Mix", "5000"] and exported["totals"]["live_bytes_at_end"] is None, f"{exported['target']}")
     buffers, _ = printed(both, TLAB[0], "tlabSize")
     outside, _ = printed(both, TLAB[1], "allocationSize")
     hw.need(len(buffers) > 3, f"{buffers}")
