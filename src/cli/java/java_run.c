@@ -298,8 +298,8 @@ static size_t profiles_describe(const struct java_run *run, bool quiet)
 		if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
 			path = NULL;
 		if (count++ < SHOWN_MOST && path && !quiet)
-			message("Java objects of JVM %d: %s (sampled; live ones as of its last "
-				"garbage collection)",
+			message("Java objects of JVM %d: %s (sampled; what came after its last "
+				"garbage collection counts as live)",
 				pid, recording_short_name(path));
 	}
 	if (dir)

@@ -292,6 +292,7 @@ static void agent_start(const struct request *request, jvm_jni jni, struct reply
 	atomic_store(&agent.cut, 0);
 	agent.recorded_ns = 0;
 	agent.start_ns = agent_now_ns(CLOCK_REALTIME);
+	agent.start_epoch = atomic_load(&agent.epoch);
 	memcpy(agent.exit_file, request->exit_file, sizeof(agent.exit_file));
 	memcpy(agent.exit_program, request->program, sizeof(agent.exit_program));
 	if (!agent.has_tables)
@@ -343,12 +344,14 @@ static uint64_t recorded_ns(void)
 	return agent.recorded_ns + running;
 }
 
-static int profile_to(const char *path, const char *program, bool short_names)
+static int profile_to(const char *path, const char *program, bool short_names, uint64_t young)
 {
 	const struct profile_facts facts = {.interval = agent.settings.interval,
 		.start_ns = agent.start_ns,
 		.duration_ns = recorded_ns(),
 		.has_live = agent.settings.has_live,
+		.collections = atomic_load(&agent.epoch) - agent.start_epoch,
+		.young_bytes = young,
 		.short_names = short_names,
 		.program = program};
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -394,7 +397,8 @@ static void agent_dump(const struct request *request, jvm_jni jni, struct reply 
 		live_sweep(jni);
 		live_sum(jni, request->survived, &young);
 	}
-	int error = profile_to(request->file, request->program, request->is_short);
+	int error = profile_to(
+		request->file, request->program, request->is_short, request->survived ? 0 : young);
 	if (error)
 		reply_fail(reply, "can't write %s: %s", request->file, strerror(error));
 	else
@@ -439,16 +443,16 @@ static bool exit_name_make(char *ret, size_t room)
 	return len && len + 16 < room;
 }
 
-static void exit_profile_write(void)
+static void exit_profile_write(uint64_t young)
 {
 	char name[sizeof(agent.exit_file) + 64];
 	if (exit_name_make(name, sizeof(name)))
-		profile_to(name, agent.exit_program, false);
+		profile_to(name, agent.exit_program, false, young);
 }
 
 static void jvm_ends(jvm_tool tool, jvm_jni jni)
 {
-	uint64_t young;
+	uint64_t young = 0;
 	(void)tool;
 	pthread_mutex_lock(&agent.command);
 	if (atomic_load(&agent.is_recording)) {
@@ -458,7 +462,7 @@ static void jvm_ends(jvm_tool tool, jvm_jni jni)
 			live_sweep(jni);
 			live_sum(jni, 0, &young);
 		}
-		exit_profile_write();
+		exit_profile_write(young);
 	}
 	pthread_mutex_unlock(&agent.command);
 }

@@ -41,6 +41,7 @@ struct agent {
 	char *waiting_options;     /* the JVM starts: a command for when it is ready; else NULL */
 	_Atomic bool is_recording; /* read by callbacks of any thread */
 	_Atomic uint32_t epoch;    /* garbage collections that ended */
+	uint32_t start_epoch;      /* these when the recording began */
 	_Atomic uint64_t samples, lost, cut;
 	/* Samples drawn at a larger interval, by a thread that was there before; `tables` is held.
 	 */

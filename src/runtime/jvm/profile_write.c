@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ enum {
 	PROFILE_DURATION = 10,
 	PROFILE_PERIOD_TYPE = 11,
 	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
 	TYPE_TYPE = 1,
 	TYPE_UNIT = 2,
 	SAMPLE_LOCATION = 1,
@@ -227,6 +229,42 @@ static void location_write(struct writer *writer, size_t id)
 	message_end(writer, PROFILE_LOCATION);
 }
 
+static bool has_young(const struct profile_facts *facts)
+{
+	return facts->has_live && facts->young_bytes;
+}
+
+/* Readers of heapwise show it, and pprof has it as a comment. */
+static void comment_write(struct writer *writer)
+{
+	if (has_young(writer->facts) || writer->facts->collections)
+		number_add(&writer->out, PROFILE_COMMENT, own_string(writer, OWN_STRINGS) + 1);
+}
+
+/*
+ * HotSpot adds what is left of a thread's buffer (TLAB) to the bytes that it counts when the buffer
+ * begins, and a collection takes the buffer away: ThreadLocalAllocBuffer::set_sample_end(). So the
+ * next object of that thread may be sampled for bytes that nobody allocated.
+ */
+static void comment_string_write(struct writer *writer)
+{
+	const struct profile_facts *facts = writer->facts;
+	char text[400];
+	int len = snprintf(text, sizeof(text), "heapwise java: ");
+	if (has_young(facts))
+		len += snprintf(text + len, sizeof(text) - (size_t)len,
+			"About %llu KiB of what is shown as live were allocated after the last "
+			"garbage collection, so part of it may be garbage. ",
+			(unsigned long long)facts->young_bytes / 1024 + 1);
+	if (facts->collections)
+		len += snprintf(text + len, sizeof(text) - (size_t)len,
+			"After a garbage collection (there were %u) HotSpot may sample the next "
+			"object of a thread though too little was allocated: figures of small "
+			"classes may be far too high, and ranges don't know that.",
+			(unsigned)facts->collections);
+	bytes_field(&writer->out, PROFILE_STRING, text, (size_t)len);
+}
+
 static void strings_write(struct writer *writer)
 {
 	const struct sample_tables *tables = writer->tables;
@@ -241,6 +279,7 @@ static void strings_write(struct writer *writer)
 		bytes_field(&writer->out, PROFILE_STRING, own_strings[i], strlen(own_strings[i]));
 	bytes_field(&writer->out, PROFILE_STRING, writer->facts->program,
 		strlen(writer->facts->program));
+	comment_string_write(writer);
 }
 
 int profile_write(int fd, const struct sample_tables *tables, const struct profile_facts *facts)
@@ -248,6 +287,7 @@ int profile_write(int fd, const struct sample_tables *tables, const struct profi
 	struct writer writer = {.fd = fd, .tables = tables, .facts = facts};
 	types_write(&writer);
 	program_write(&writer);
+	comment_write(&writer);
 	for (size_t i = 0; i < tables->cell_count && !writer.error; i++)
 		sample_write(&writer, &tables->cells[i]);
 	for (size_t i = 1; i < tables->node_count && !writer.error; i++)

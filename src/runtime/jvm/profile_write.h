@@ -20,6 +20,8 @@ struct profile_facts {
 	uint64_t start_ns;    /* when it began, of CLOCK_REALTIME */
 	uint64_t duration_ns; /* how long it was recorded */
 	bool has_live;        /* the cells' live figures are known */
+	uint32_t collections; /* of garbage, since the recording began */
+	uint64_t young_bytes; /* of what is live: allocated after the last garbage collection */
 	bool short_names;     /* classes without their packages */
 	const char *program;  /* what the JVM runs; "": nobody said */
 };

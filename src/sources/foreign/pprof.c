@@ -508,16 +508,27 @@ static struct error *set_facts(struct reading *reading)
 	return error;
 }
 
-/* What `heapwise attach` says of a profile that it has written is shown. */
-#define OWN_COMMENT "heapwise attach: "
+/* What `heapwise attach` and `heapwise java` say of a profile that they have written is shown. */
+static const char *const own_comments[] = {"heapwise attach: ", "heapwise java: "};
 #define OWN_COMMENT_MOST 400u
+
+/* How much of a comment is the name of who says it; 0: it is not ours. */
+static size_t own_comment_head(struct foreign_text comment)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(own_comments); i++) {
+		size_t own = strlen(own_comments[i]);
+		if (comment.len > own && memcmp(comment.data, own_comments[i], own) == 0)
+			return own;
+	}
+	return 0;
+}
 
 static struct error *comment_add(const struct pprof_profile *profile, struct text *remark)
 {
 	struct foreign_text comment;
-	size_t own = strlen(OWN_COMMENT);
 	struct error *error = pprof_text(profile, profile->comment, &comment);
-	if (error || comment.len < own || memcmp(comment.data, OWN_COMMENT, own) != 0)
+	size_t own = error ? 0 : own_comment_head(comment);
+	if (!own)
 		return error;
 	_cleanup_(text_deinit) struct text words;
 	text_init(&words);
