@@ -86,13 +86,18 @@ static inline bool calls_passes(uint64_t hash)
  * and begins with COUNT_CALL(). `args` are its parameters as they are passed on. The function
  * itself only jumps, and needs no frame.
  */
-#define EXAMINED(type, name, args, ...) EXAMINED_OF(type, name, args, __VA_ARGS__)
-#define EXAMINED_OF(type, name, args, ...)                                                         \
+#define EXAMINED(type, name, args, ...) EXAMINED_OF(type, name, args, false, __VA_ARGS__)
+/* The same, but each call is examined for which `always` holds. */
+#define EXAMINED_IF(type, name, args, always, ...)                                                 \
+	EXAMINED_OF(type, name, args, always, __VA_ARGS__)
+#define EXAMINED_OF(type, name, args, always, ...)                                                 \
 	static type examined_##name(__VA_ARGS__);                                                  \
 	CALL(type, name, __VA_ARGS__)                                                              \
 	{                                                                                          \
 		uint64_t hash = calls_hash((uint64_t)__builtin_return_address(0));                 \
-		return rt_likely(calls_passes(hash)) ? real_##name args : examined_##name args;    \
+		return rt_likely(calls_passes(hash)) && !rt_unlikely(always)                       \
+			       ? real_##name args                                                  \
+			       : examined_##name args;                                             \
 	}                                                                                          \
 	static __attribute__((noinline)) type examined_##name(__VA_ARGS__)
 

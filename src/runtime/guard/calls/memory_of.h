@@ -133,12 +133,13 @@ EXAMINED(V *, M(set), (to, unit, units), V *to, I unit, size_t units)
 	return REAL_NAME(M(set))(to, unit, units);
 }
 
-/* A comparison ends with the first difference: only equal bytes are followed to the end. */
-static bool differs_in_room(const V *a, const V *b, size_t units)
+/* A comparison ends with the first difference: only equal bytes are followed to the end. libc's
+ * function loads further than that, which is why it is given no more than there is. */
+static int compare_in_room(const V *a, const V *b, size_t units)
 {
 	size_t room_a = calls_room(a) / sizeof(C), room_b = calls_room(b) / sizeof(C);
 	size_t room = room_a < room_b ? room_a : room_b;
-	return units <= room || REAL_NAME(M(cmp))(a, b, room);
+	return REAL_NAME(M(cmp))(a, b, units < room ? units : room);
 }
 
 SLOW int cmp_units_slowly(const V *a, const V *b, size_t units)
@@ -150,14 +151,17 @@ SLOW int cmp_units_slowly(const V *a, const V *b, size_t units)
 			CALLS_STAY_LOOP();
 		return !units ? 0 : *x < *y ? -1 : 1;
 	}
-	if (!differs_in_room(a, b, units)) {
-		calls_check_read(NAME(M(cmp)), a, count_bytes(units), caller);
-		calls_check_read(NAME(M(cmp)), b, count_bytes(units), caller);
-	}
+	int difference = compare_in_room(a, b, units);
+	if (difference)
+		return difference;
+	calls_check_read(NAME(M(cmp)), a, count_bytes(units), caller);
+	calls_check_read(NAME(M(cmp)), b, count_bytes(units), caller);
 	return REAL_NAME(M(cmp))(a, b, units);
 }
 
-EXAMINED(int, M(cmp), (a, b, units), const V *a, const V *b, size_t units)
+/* libc's would load from beyond guarded blocks where they differ before. */
+EXAMINED_IF(int, M(cmp), (a, b, units), slots_have((uint64_t)a) || slots_have((uint64_t)b),
+	const V *a, const V *b, size_t units)
 {
 	COUNT_CALL();
 	if (rt_unlikely(!REAL_NAME(M(cmp)) || !is_good_move((V *)a, b, count_bytes(units))))
