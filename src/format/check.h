@@ -138,6 +138,7 @@ enum hw_check_limit {
 	HW_CHECK_LIMIT_FORK = 32,    /* a forked child could not re-arm them, or not sweep */
 	HW_CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls (seccomp) */
 	HW_CHECK_LIMIT_ERRORS = 128, /* too many errors: pages of some were left accessible */
+	HW_CHECK_LIMIT_PASSED = 256, /* the program had blocks from libc past the allocator */
 };
 
 /*

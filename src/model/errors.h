@@ -73,6 +73,7 @@ enum check_limit {
 	CHECK_LIMIT_FORK = 32,    /* guards, or a sweep, were lost in a forked child */
 	CHECK_LIMIT_SANDBOX = 64, /* the program has forbidden itself system calls */
 	CHECK_LIMIT_ERRORS = 128, /* too many errors: pages of some stayed accessible */
+	CHECK_LIMIT_PASSED = 256, /* the program had blocks from libc past the allocator */
 };
 
 /* Adds to `sum`, which is all zeros before the first, what was looked at in one more recording:

@@ -11,6 +11,7 @@
 
 #include "runtime/guard/choice.h"
 #include "runtime/guard/fill.h"
+#include "runtime/guard/limit.h"
 #include "runtime/guard/plain.h"
 #include "runtime/guard/slots.h"
 #include "runtime/guard/sums.h"
@@ -94,6 +95,18 @@ void *guard_allocate(size_t size, size_t align, enum hw_alloc_kind kind, struct 
 }
 
 /* --- frees --- */
+
+/* Whether libc itself has a block at an address that is nobody's here: the program had it from
+ * libc past this library (__libc_malloc(), dlsym() of libc's handle). Says so, too. */
+static bool is_libcs(uint64_t address)
+{
+	struct guard_block block;
+	if (slots_have(address) || guard_find(address, &block) != GUARD_NOWHERE ||
+		!plain_is_libcs(address))
+		return false;
+	guard_limit_set(HW_CHECK_LIMIT_PASSED);
+	return true;
+}
 
 /* An address that can't be freed, in or next to `found`, which may be nowhere. */
 static void report_bad_address(
@@ -245,6 +258,8 @@ void guard_free(void *pointer, struct guard_freeing freeing, struct guard_caller
 		free_slot(start, freeing, caller);
 	else if (rt_likely(take_plain(start)))
 		free_plain(start, freeing, caller);
+	else if (is_libcs(start))
+		plain_free_raw(pointer);
 	else
 		report_bad_address(start, freeing, caller);
 }
@@ -332,6 +347,8 @@ void *guard_reallocate(void *pointer, size_t size, struct guard_caller caller)
 	}
 	if (rt_unlikely(is_raw((uint64_t)pointer)))
 		return move_raw(pointer, size, caller);
+	if (is_libcs((uint64_t)pointer))
+		return move_raw(pointer, size, caller);
 	if (!find_live((uint64_t)pointer, &block, caller)) {
 		errno = ENOMEM;
 		return NULL;
@@ -356,7 +373,7 @@ size_t guard_usable_size(const void *pointer)
 	uint64_t start = (uint64_t)pointer;
 	if (!pointer)
 		return 0;
-	if (is_raw(start))
+	if (is_raw(start) || is_libcs(start))
 		return plain_size_raw(pointer);
 	bool found = guard_find(start, &block) != GUARD_NOWHERE && block.start == start;
 	return found ? block.bytes : 0;

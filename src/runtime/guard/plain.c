@@ -436,6 +436,31 @@ size_t plain_size_raw(const void *block)
 	return (word & ~7ull) - (word & 2 ? 16 : 8);
 }
 
+/* glibc's malloc.c: the flags of a chunk; the least size of one. */
+#define CHUNK_BEFORE_USED 1u
+#define CHUNK_MAPPED 2u
+#define CHUNK_FLAGS 7u
+#define CHUNK_LEAST 32u
+#define CHUNK_END (1ull << 47)
+
+bool plain_is_libcs(uint64_t address)
+{
+	if (address & 15)
+		return false;
+	uint64_t chunk = address - 16, word = guard_peek_word(address - 8);
+	uint64_t size = word & ~(uint64_t)CHUNK_FLAGS;
+	if (size < CHUNK_LEAST || size >= CHUNK_END || size & 15)
+		return false;
+	if (word & CHUNK_MAPPED) {
+		uint64_t before = guard_peek_word(chunk);
+		return before < CHUNK_END && !((chunk - before) % GUARD_PAGE) &&
+		       !((before + size) % GUARD_PAGE);
+	}
+	uint64_t next = guard_peek_word(chunk + size + 8);
+	uint64_t after = next & ~(uint64_t)CHUNK_FLAGS;
+	return next & CHUNK_BEFORE_USED && after >= 16 && after < CHUNK_END && !(after & 15);
+}
+
 void plain_fork_prepare(void)
 {
 	kept_lock_all();

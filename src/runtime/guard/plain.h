@@ -81,6 +81,10 @@ void plain_free_raw(void *block);
 void *plain_resize_raw(void *block, size_t bytes);
 size_t plain_size_raw(const void *block);
 
+/* Whether the words around an address, which may be any, are those of a chunk of libc's that is in
+ * use. */
+bool plain_is_libcs(uint64_t address);
+
 /* Whether a freed block is filled, so that it can be checked: not yet, while another thread frees
  * it. */
 bool plain_is_kept(uint64_t start);

@@ -21,6 +21,8 @@ static const struct coverage_limit {
 		"a fork, whose child could not renew its guards, or had too many blocks to look "
 		"at"},
 	{CHECK_LIMIT_SANDBOX, "sandbox", "system calls that the program forbade itself (seccomp)"},
+	{CHECK_LIMIT_PASSED, "from-libc",
+		"blocks from libc itself, which were not checked (__libc_malloc, dlsym)"},
 	{CHECK_LIMIT_ERRORS, "errors", "the number of errors (pages of some stayed accessible)"},
 };
 

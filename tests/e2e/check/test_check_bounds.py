@@ -57,6 +57,51 @@ int main(int argc, char **argv)
 }
 """
 
+# Has blocks from libc past the allocator, and frees and moves them as its own; then two wrong frees.
+PAST = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_memalign(size_t, size_t);
+static long words[8];
+int main(int argc, char **argv)
+{
+	void *own[20];
+	for (int i = 0; i < 20; i++)
+		own[i] = malloc(40 + (size_t)i);
+	for (size_t i = 0; i < 20; i++) {
+		char *block = __libc_malloc(100 + i * 300);
+		memset(block, 1, 100);
+		if (malloc_usable_size(block) < 100)
+			puts("usable");
+		free(block);
+	}
+	char *moved = __libc_malloc(30);
+	strcpy(moved, "as it was");
+	moved = realloc(moved, 60);
+	puts(moved);
+	free(moved);
+	free(__libc_malloc(1 << 20));
+	free(__libc_calloc(3, 100));
+	free(__libc_memalign(4096, 1 << 20));
+	free(__libc_memalign(64, 100));
+	void *(*found)(size_t) = (void *(*)(size_t))dlsym(dlopen("libc.so.6", RTLD_NOW), "malloc");
+	free(found(77));
+	if (argc > 1) {
+		free((void *volatile)(words + 2));
+		free((char *volatile)own[1] + 16);
+	}
+	for (int i = 0; i < 20; i++)
+		free(own[i]);
+	puts(argv[argc] ? "" : "done");
+	return 0;
+}
+"""
+
 # So many children, one after the other, each of which writes behind a block.
 FAMILY = """#include <stdlib.h>
 #include <sys/wait.h>
@@ -260,6 +305,19 @@ def killed_command(folder):
     command.wait(hw.TIMEOUT)
     command.stdin.close()
     hw.wait_until(lambda: not list(temporary.iterdir()), "the folder stays")
+
+
+@TESTS.test
+def past(folder):
+    """Blocks that the program had from libc itself are freed without an error, and it is said that they were not checked"""
+    (folder / "past.c").write_text(PAST)
+    subprocess.run(["cc", "-w", "-o", folder / "past", folder / "past.c"], check=True)
+    for options in ((), ("--full",)):
+        for arguments, errors in (((), 0), (("wrong",), 2)):
+            ended = hw.heapwise("check", *options, "--", folder / "past", *arguments)
+            hw.need(ended.status == 0 and ended.text == "as it was\ndone\n", str(ended))
+            hw.need(ended.errors.count("[InvalidFree, ") == errors, f"{options} {arguments}: {ended}")
+            hw.need("limited by blocks from libc itself, which were not checked" in ended.errors, str(ended))
 
 
 if __name__ == "__main__":
