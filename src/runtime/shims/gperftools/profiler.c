@@ -99,6 +99,12 @@ static void begin_child(void)
 		memcpy(prefix, name.data, name.length + 1);
 }
 
+/* The collector's EIO says no more than that (client.h, heapwise_dump()). */
+static const char *failure_text(int error)
+{
+	return error == EIO ? "the file can't be written" : strerrordesc_np(error);
+}
+
 static void describe_dump(const char *file, const char *reason, int error)
 {
 	struct gp_line line;
@@ -109,7 +115,7 @@ static void describe_dump(const char *file, const char *reason, int error)
 	if (!error)
 		gp_line_add(&line, bytes > SUFFIX_BYTES ? file + bytes - SUFFIX_BYTES : ".heap");
 	gp_line_add(&line, error ? ".*.heap: " : " (");
-	gp_line_add(&line, error ? strerrordesc_np(error) : reason);
+	gp_line_add(&line, error ? failure_text(error) : reason);
 	gp_line_add(&line, error ? "\n" : ")\n");
 	if (error)
 		gp_print(line.data);
