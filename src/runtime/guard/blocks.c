@@ -246,6 +246,14 @@ static inline bool is_raw(uint64_t start)
 	return !guard_is_ready() || (table_knows_nothing(start) && !slots_have(start));
 }
 
+static bool free_libcs(void *pointer)
+{
+	if (!is_libcs((uint64_t)pointer))
+		return false;
+	plain_free_raw(pointer);
+	return true;
+}
+
 void guard_free(void *pointer, struct guard_freeing freeing, struct guard_caller caller)
 {
 	uint64_t start = (uint64_t)pointer;
@@ -258,9 +266,7 @@ void guard_free(void *pointer, struct guard_freeing freeing, struct guard_caller
 		free_slot(start, freeing, caller);
 	else if (rt_likely(take_plain(start)))
 		free_plain(start, freeing, caller);
-	else if (is_libcs(start))
-		plain_free_raw(pointer);
-	else
+	else if (!free_libcs(pointer))
 		report_bad_address(start, freeing, caller);
 }
 
