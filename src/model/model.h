@@ -190,7 +190,10 @@ struct recording {
 	size_t merged;         /* number of recordings that were added up; 0: it is one */
 	const char *mode;      /* "exact", "aggregate", "sample" */
 	uint64_t sample_bytes; /* "sample": mean distance of samples; figures are estimates */
-	const char *writer;    /* "heapwise 0.1.0"; "" if unknown */
+	/* Which allocations were taken was not left to chance: each sample stands for whatever else
+	 * its thread allocated before. Sums are right, of their parts nobody knows how far. */
+	bool biased_samples;
+	const char *writer; /* "heapwise 0.1.0"; "" if unknown */
 	/* Events that the file has not, as the user wanted it, in steps (a realloc is two); and
 	 * those that it has, with the time from the first to the last. */
 	uint64_t dropped_steps, kept_steps;

@@ -150,13 +150,17 @@ void diff_of_row(
 	begin_figure(ret, metric_of_site(metric, row->base), metric_of_site(metric, row->sums));
 	struct change_ranges ranges;
 	begin_ranges(&ranges, ret);
+	bool is_open = false;
 	for (int i = 0; i < 2; i++) {
 		const struct recording *recording = model_recording(diff->sides[i].model);
+		is_open |= interval_is_open(recording, metric);
 		const struct site *site = i ? row->sums : row->base;
 		ranges.estimated |= interval_of_site(recording, metric, site, &ranges.pair[i]);
 		interval_of_site_any_sizes(recording, metric, site, &ranges.sure[i]);
 	}
+	ranges.estimated &= !is_open;
 	take_ranges(&ranges, ret);
+	ret->within_error |= is_open && ret->change;
 }
 
 /* A total is one figure, not one of many rows of which some overlap by chance: its own range

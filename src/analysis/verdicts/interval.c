@@ -95,10 +95,17 @@ static void interval_widen(const struct recording *recording, enum metric metric
 		range->low = (uint64_t)least;
 }
 
+bool interval_is_open(const struct recording *recording, enum metric metric)
+{
+	return recording->biased_samples &&
+	       (metric == METRIC_ALLOCATIONS || metric == METRIC_ALLOCATED_BYTES);
+}
+
 bool interval_of_site(const struct recording *recording, enum metric metric,
 	const struct site *site, struct interval *ret)
 {
-	return interval_one(recording, metric, &site->spread, metric_of_site(metric, site), ret);
+	return !interval_is_open(recording, metric) &&
+	       interval_one(recording, metric, &site->spread, metric_of_site(metric, site), ret);
 }
 
 bool interval_of_site_any_sizes(const struct recording *recording, enum metric metric,

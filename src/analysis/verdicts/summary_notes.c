@@ -152,8 +152,12 @@ static void add_sampled(const struct model *model, struct text *text)
 		return;
 	text_add(text, "Sampled, about one block per ");
 	text_add_count(text, recording->sample_bytes);
-	text_add(text, " bytes: figures are estimates; the ranges contain the true values in 95% "
-		       "of recordings.");
+	text_add(text, " bytes: figures are estimates; ");
+	if (recording->biased_samples)
+		text_add(text, "samples were not taken by chance, so the whole has a range, but "
+			       "stacks have none: theirs may be off several times over.");
+	else
+		text_add(text, "the ranges contain the true values in 95% of recordings.");
 	if (interval_model_is_by_mean_sizes(model))
 		text_add(text, " The file does not contain the block sizes of each stack: numbers "
 			       "of blocks are estimated " INTERVAL_BY_MEAN_SIZES

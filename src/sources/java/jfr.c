@@ -426,6 +426,7 @@ static struct error *model_facts_set(struct reading *reading)
 	}
 	recording->unknown &= ~jfr_known_figures(facts);
 	recording->sample_bytes = jfr_distance(facts);
+	recording->biased_samples = jfr_is_biased(facts);
 	if (recording->sample_bytes)
 		recording->mode = "sample";
 	_cleanup_(text_deinit) struct text remark;

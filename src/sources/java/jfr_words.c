@@ -13,10 +13,15 @@ static bool kind_exists(const struct jfr_facts *facts, enum jfr_kind kind)
 	return facts->sums[kind].events != 0;
 }
 
+bool jfr_is_biased(const struct jfr_facts *facts)
+{
+	return kind_exists(facts, JFR_SAMPLED) || kind_exists(facts, JFR_IN_TLAB);
+}
+
 static bool has_java(const struct jfr_facts *facts)
 {
-	return kind_exists(facts, JFR_SAMPLED) || kind_exists(facts, JFR_IN_TLAB) ||
-	       kind_exists(facts, JFR_OUTSIDE) || kind_exists(facts, JFR_INTERVAL);
+	return jfr_is_biased(facts) || kind_exists(facts, JFR_OUTSIDE) ||
+	       kind_exists(facts, JFR_INTERVAL);
 }
 
 bool jfr_shows_old(const struct jfr_facts *facts)
@@ -45,7 +50,7 @@ uint32_t jfr_known_figures(const struct jfr_facts *facts)
 	if (!has_java(facts) && !kind_exists(facts, JFR_MALLOC))
 		return known;
 	known |= UNKNOWN_ALLOCATED_BYTES;
-	if (!kind_exists(facts, JFR_SAMPLED) && !kind_exists(facts, JFR_IN_TLAB))
+	if (!jfr_is_biased(facts))
 		known |= UNKNOWN_ALLOCATIONS;
 	return known;
 }

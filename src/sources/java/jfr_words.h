@@ -30,6 +30,9 @@ uint32_t jfr_known_figures(const struct jfr_facts *facts);
 bool jfr_shows_old(const struct jfr_facts *facts);
 /* The mean distance of samples in bytes; 0: all that there is was recorded. */
 uint64_t jfr_distance(const struct jfr_facts *facts);
+/* Whether samples are of the JDK, which takes them where a thread's buffer is full or an object is
+ * allocated outside of it: large objects come up too often, and some of a loop never. */
+bool jfr_is_biased(const struct jfr_facts *facts);
 /* Adds sentences on what the figures are of. */
 void jfr_remark_add(const struct jfr_facts *facts, struct text *text);
 /* An ERROR_INPUT: what is missing in the file, and how to record it. */

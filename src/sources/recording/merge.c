@@ -324,6 +324,7 @@ static void add_recording(struct merge *merge, const struct model *from)
 	sums->whole_stacks |= more->whole_stacks;
 	sums->call_addresses &= more->call_addresses;
 	sums->sample_bytes = max(sums->sample_bytes, more->sample_bytes);
+	sums->biased_samples |= more->biased_samples;
 	sums->duration_ns = max(sums->duration_ns, more->duration_ns);
 	sums->longest_wait_ns = max(sums->longest_wait_ns, more->longest_wait_ns);
 	sums->dropped_steps += more->dropped_steps;

@@ -132,6 +132,24 @@ def jdk(folder):
 
 
 @TESTS.test
+def biased(folder):
+    """The JDK's samples are not taken by chance: the sum has a range, no stack has one, and no change of a stack is beyond the error"""
+    for name, small in (("old.jfr", 10), ("new.jfr", 90)):
+        chunk = jfr_files.Chunk()
+        for i in range(100):
+            chunk.sample([f"app/Main.{'small' if i < small else 'large'}:12", *MAIN], "[B", 1 << 20)
+        (folder / name).write_bytes(chunk.whole())
+    found, exported = sites(folder / "new.jfr")
+    low, high = exported["totals"]["ranges"]["allocated_bytes"]
+    hw.need(low < 100 << 20 < high, f"{exported['totals']}")
+    hw.need(len(found) == 2 and not any(site.get("ranges") for site in found.values()), f"{found}")
+    text = hw.ask("report", folder / "new.jfr")
+    hw.need("samples were not taken by chance" in text and "contain the true values" not in text, text)
+    rows = json.loads(hw.ask("diff", folder / "old.jfr", folder / "new.jfr", "--metric", "allocated_bytes", "--json"))["rows"]
+    hw.need(len(rows) == 2 and all(row["allocated_bytes"]["within_error"] for row in rows), f"{rows}")
+
+
+@TESTS.test
 def views(folder):
     """Every view takes a recording of JFR: tree, flame graph, page, diff, pprof"""
     old, new = jfr_files.Chunk(), jfr_files.Chunk(base=900)
