@@ -382,7 +382,9 @@ static void fill_totals(
 		.write_error = r->error != NULL,
 		.found = r->found};
 	if (r->mode.traced)
-		snprintf(ret->traced, sizeof(ret->traced), "%s", r->mode.traced);
+		snprintf(ret->traced, sizeof(ret->traced), "%.*s%s", (int)sizeof(ret->traced) - 4,
+			r->mode.traced,
+			strlen(r->mode.traced) > sizeof(ret->traced) - 4 ? "…" : "");
 	if (s->end_tsc >= t->peak_stamp && t->peak_stamp > r->began.tsc)
 		ret->peak_ns =
 			(uint64_t)((double)(t->peak_stamp - r->began.tsc) /

@@ -161,15 +161,22 @@ const char *recording_short_name(const char *file)
 static void describe_traced_processes(const struct launch_result *r)
 {
 	const char *asked = "";
-	size_t traced = 0;
+	const struct collector_recording *traced =
+		NULL; /* of these the one with the largest peak */
+	size_t count = 0;
 	for (size_t i = 0; i < r->recording_count; i++) {
-		const struct recorder_totals *t = &r->recordings[i].totals;
-		asked = t->traced[0] ? t->traced : asked;
-		if (t->has_traced && !traced++)
-			message("lines of %s were traced: heapwise list FUNC %s --format "
-				"memory_profiler",
-				asked, recording_short_name(r->recordings[i].file));
+		const struct collector_recording *one = &r->recordings[i];
+		asked = one->totals.traced[0] ? one->totals.traced : asked;
+		if (!one->totals.has_traced)
+			continue;
+		count++;
+		if (!traced || one->totals.peak_bytes > traced->totals.peak_bytes)
+			traced = one;
 	}
+	if (traced)
+		message("lines of %s were traced%s: heapwise list FUNC %s --format memory_profiler",
+			asked, count > 1 ? ", each process in its own recording" : "",
+			recording_short_name(traced->file));
 	if (asked[0] && !traced)
 		message("no lines of %s were traced in %s", asked,
 			r->recording_count < r->end.recordings ? "these" : "any of them");

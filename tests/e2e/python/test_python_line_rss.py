@@ -117,6 +117,22 @@ def said_at_the_end(folder):
 
 
 @TESTS.test
+def said_of_processes(folder):
+    """of several processes the recording is named that has most of it; long lists of names say that they are cut"""
+    script = folder / "forks.py"
+    script.write_text("import os\ndef child():\n    return bytearray(1 << 20)\ndef grows():\n    return bytearray(64 << 20)\n"
+                      "pid = os.fork()\nif not pid:\n    child()\n    os._exit(0)\nos.waitpid(pid, 0)\ngrows()\n", encoding="utf-8")
+    names = "child,grows," + ",".join(f"function_{i}" for i in range(12))
+    interpreter = sys.executable
+    ended = hw.heapwise("run", "-o", folder / "x.hpw", "--all-processes", "--line-rss", names, interpreter, script)
+    hw.need(len(list(folder.glob("x*.hpw"))) == 2, f"{ended}")
+    hw.need(b"each process in its own recording: heapwise list FUNC " in ended.stderr, f"{ended}")
+    named = ended.stderr.split(b"own recording: heapwise list FUNC ")[1].split()[0].decode()
+    hw.need(traced_lines(folder / Path(named).name, "grows"), f"{ended}")
+    hw.need("function_3,func… were traced".encode() in ended.stderr, f"{ended}")
+
+
+@TESTS.test
 def refused(folder):
     """names that are none, too many bytes of them, and no objects: usage errors"""
     for options, words in (
