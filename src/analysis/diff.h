@@ -45,9 +45,10 @@ enum diff_scope {
 
 struct diff_options {
 	enum diff_scope scope;
-	enum metric metric;   /* what rows and verdict are about; usually METRIC_LIVE_BYTES */
-	bool same_recording;  /* two moments of one */
-	bool normalize;       /* the older figures are scaled so that totals agree */
+	enum metric metric;  /* what rows and verdict are about; usually METRIC_LIVE_BYTES */
+	bool metric_unasked; /* another takes its place, with a note, if one side doesn't know it */
+	bool same_recording; /* two moments of one */
+	bool normalize;      /* the older figures are scaled so that totals agree */
 	bool count_libraries; /* what they keep for themselves is the program's, too */
 	/* All rows of the older and the newer model, where the sides have but those that a filter
 	 * left: the totals are of all. NULL: the sides have all. */

@@ -460,6 +460,29 @@ static struct error *sum_libraries(struct diff *diff)
 	return NULL;
 }
 
+/* What nobody asked for gives way to what both know. */
+static struct error *choose_metric(struct diff *diff)
+{
+	struct diff_options *how = &diff->options;
+	enum metric asked = how->metric;
+	const struct recording *older = model_recording(diff->sides[0].model);
+	const struct recording *newer = model_recording(diff->sides[1].model);
+	const struct recording both = {.unknown = older->unknown | newer->unknown};
+	if (how->metric_unasked && !diff_knows(diff, asked))
+		how->metric = metric_or_known(asked, &both);
+	if (how->metric == asked)
+		return NULL;
+	bool older_knows = metric_is_known(asked, older);
+	bool either_knows = older_knows || metric_is_known(asked, newer);
+	text_printf(&diff->notes, "%s is compared, since %s no %s; --metric chooses another.\n",
+		metric_name(how->metric),
+		!either_knows ? "both files contain"
+		: older_knows ? "the newer file contains"
+			      : "the older file contains",
+		metric_name(asked));
+	return diff->notes.failed ? error_no_memory() : NULL;
+}
+
 struct error *diff_build(const struct match_side *older, const struct match_side *newer,
 	const struct diff_options *options, struct diff *ret)
 {
@@ -468,14 +491,16 @@ struct error *diff_build(const struct match_side *older, const struct match_side
 	ret->sides[1] = *newer;
 	ret->base = totals_of(older->model, options->scope);
 	ret->value = totals_of(newer->model, options->scope);
-	struct error *error = match_create(ret->sides, 2, options->same_recording, &ret->match);
+	struct error *error = choose_metric(ret);
+	if (!error)
+		error = match_create(ret->sides, 2, options->same_recording, &ret->match);
 	if (!error)
 		error = match_rows(ret->match, 1, &ret->rows);
 	if (!error)
 		error = sum_libraries(ret);
 	if (!error && options->normalize)
 		error = diff_normalize(ret);
-	if (!error)
+	if (!error && diff_knows(ret, ret->options.metric))
 		error = make_lists(ret);
 	if (!error)
 		error = stack_sizes_build(

@@ -30,8 +30,8 @@ enum {
 
 static const struct option_spec option_specs[] = {
 	{VIEW_OPT_METRIC, "metric", "METRIC",
-		"what to compare: live_bytes (default), live_blocks, peak_bytes, allocations, "
-		"allocated_bytes, temporary, …"},
+		"what to compare: live_bytes (default, if both know it), live_blocks, peak_bytes, "
+		"allocations, allocated_bytes, temporary, …"},
 	{VIEW_OPT_LIMIT, "limit", "N",
 		"show at most N allocation sites in each list (default: 10)"},
 	{VIEW_OPT_JSON, "json", NULL,
@@ -271,8 +271,32 @@ static int cmd_diff_compare(struct request *request, const struct operand operan
 	return code;
 }
 
+/* Sets the metric to one that all know, unless it was asked for. Returns the exit code, after
+ * saying which file does not know it. */
+static int choose_metric(struct request *request, const struct operand *operands, size_t count)
+{
+	struct recording all = {.unknown = 0};
+	for (size_t i = 0; i < count; i++)
+		all.unknown |= model_recording(operands[i].model)->unknown;
+	enum metric known = metric_or_known(request->diff.metric, &all);
+	if (request->diff.metric_unasked)
+		request->diff.metric = request->page.shown.options.sort = known;
+	for (size_t i = 0; i < count; i++) {
+		const struct recording *recording = model_recording(operands[i].model);
+		if (metric_is_known(request->diff.metric, recording))
+			continue;
+		return message_error(error_create(ERROR_INPUT,
+			"%s: %s files contain no %s; use --metric %s", recording->path,
+			recording->source, metric_name(request->diff.metric), metric_name(known)));
+	}
+	return 0;
+}
+
 static int show_trend(struct request *request, const struct operand *operands, size_t count)
 {
+	int code = choose_metric(request, operands, count);
+	if (code)
+		return code;
 	const struct model *models[TREND_MODELS_MAX];
 	const char *labels[TREND_MODELS_MAX];
 	bool same = true;
@@ -373,6 +397,7 @@ static int cmd_diff_check(const struct command *command, struct request *request
 	if (!view_request_metric(command, &request->page.shown, METRIC_LIVE_BYTES))
 		return ERROR_USAGE;
 	request->diff.metric = request->page.shown.options.sort;
+	request->diff.metric_unasked = !request->page.shown.metric_name;
 	return 0;
 }
 
@@ -402,6 +427,27 @@ static int hand_over(const struct request *request, char **argv, int operand)
 	return request->view->run(request->view, count, words);
 }
 
+/* Of a view, which takes one metric: of files of other tools what both know. A recording of
+ * heapwise, which alone has moments, and a heap know what is usual. Returns the exit code. */
+static int choose_view_metric(
+	const struct command *command, struct request *request, char **words, int count)
+{
+	struct operand operands[2] = {{.model = NULL}};
+	const struct operand_wanted wanted = {
+		.class = request->page.shown.query.class, .again = true};
+	int code = 0;
+	for (int i = 0; i < count && request->diff.metric_unasked; i++)
+		if (heap_operand_is(cli_context(), words[i]) || moment_after(words[i]))
+			return 0;
+	for (int i = 0; i < count && !code && request->diff.metric_unasked; i++)
+		code = operand_take_open(command, words[i], &wanted, &operands[i]);
+	if (!code && request->diff.metric_unasked)
+		code = choose_metric(request, operands, (size_t)count);
+	for (int i = 0; i < count; i++)
+		operand_deinit(&operands[i]);
+	return code;
+}
+
 /* By what heaps are compared: beside a recording, which has call stacks, by these. */
 static int choose_by(
 	const struct command *command, struct request *request, char **words, int count)
@@ -427,6 +473,7 @@ static int cmd_diff_page(struct request *request, const struct command *command,
 	page->way_out = "use --html=FILE for another name";
 	page->change = (struct page_change){
 		.metric = request->diff.metric,
+		.metric_unasked = request->diff.metric_unasked,
 		.count_libraries = request->diff.count_libraries,
 		.normalize = request->diff.normalize,
 		.by_given = request->by_text != NULL,
@@ -462,8 +509,10 @@ static int cmd_diff_answer(struct request *request, const struct command *comman
 	int code = cmd_diff_check(command, request, count);
 	if (code)
 		return code;
-	if (request->view)
-		return hand_over(request, argv, options->operand);
+	if (request->view) {
+		code = choose_view_metric(command, request, words, count);
+		return code ? code : hand_over(request, argv, options->operand);
+	}
 	code = choose_by(command, request, words, count);
 	if (code)
 		return code;

@@ -36,7 +36,8 @@ struct page_file {
 };
 #define PAGE_FILE_DEFAULT                                                                          \
 	{                                                                                          \
-		.shown = VIEW_REQUEST_DEFAULT, .change = {.metric = METRIC_LIVE_BYTES},            \
+		.shown = VIEW_REQUEST_DEFAULT,                                                     \
+		.change = {.metric = METRIC_LIVE_BYTES, .metric_unasked = true},                   \
 		.way_out = "use -f to replace it, or -o FILE for another name"                     \
 	}
 

@@ -320,6 +320,7 @@ static void set_options(const struct view_request *request, struct page_parts *p
 		.older = parts->base.model,
 		.newer = parts->model,
 		.options = {.metric = parts->change.metric,
+			.metric_unasked = parts->change.metric_unasked,
 			.same_recording = parts->base.same_recording,
 			.normalize = parts->change.normalize,
 			.count_libraries = parts->change.count_libraries},

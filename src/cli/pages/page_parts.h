@@ -22,7 +22,8 @@ enum page_lifetimes { PAGE_LIFETIMES_AUTO, PAGE_LIFETIMES_NO, PAGE_LIFETIMES_YES
 
 /* How two are compared, as `diff` does. Texts are borrowed. */
 struct page_change {
-	enum metric metric; /* what the verdict is about */
+	enum metric metric;  /* what the verdict is about */
+	bool metric_unasked; /* it is only what is usual */
 	bool count_libraries;
 	bool normalize; /* the older figures are scaled so that totals agree */
 	bool by_given;

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
 import jfr_files
+import pagefile
 
 TESTS = hw.Tests()
 
@@ -173,6 +174,45 @@ def views(folder):
     hw.need(hw.heapwise("export", folder / "new.jfr", "--format", "pprof", "-o", folder / "x.pb").status == 0, "pprof")
     again, _ = sites(folder / "x.pb")
     hw.need(next(iter(again.values()))["allocated_bytes"] == 3 << 20, f"{again}")
+
+
+@TESTS.test
+def compared(folder):
+    """Without --metric two recordings are compared by what both know: as text, JSON, page, tree and trend, with a note"""
+    old, new, live = jfr_files.Chunk(), jfr_files.Chunk(base=900), jfr_files.Chunk()
+    for _ in range(100):
+        old.sample(["app/Main.load:12", *MAIN], "[B", 1 << 20)
+        new.sample(["app/Main.load:12", *MAIN], "[B", 3 << 20)
+    live.setting("alloc", "1000")
+    live.live(["app/Main.kept:5", *MAIN], "[B", 50000)
+    live.tlab(["app/Main.kept:5", *MAIN], "[B", 50000, 50000)
+    files = {name: folder / f"{name}.jfr" for name in ("old", "new", "live")}
+    for name, chunk in (("old", old), ("new", new), ("live", live)):
+        files[name].write_bytes(chunk.whole())
+    pair = [files["old"], files["new"]]
+    note = "allocated_bytes is compared, since both files contain no live_bytes; --metric chooses another."
+    text = hw.ask("diff", *pair)
+    hw.need("Grown (1 allocation site, +200 MiB)" in text and "Total allocated memory grew by about 200 MiB" in text, text)
+    hw.need(f"  {note}\n" in text, text)
+    answer = json.loads(hw.ask("diff", *pair, "--json"))
+    row = answer["rows"][0]["allocated_bytes"]
+    hw.need((answer["metric"], row["change"], answer["notes"][0]) == ("allocated_bytes", 200 << 20, note), f"{answer}")
+    hw.ask("diff", *pair, f"--html={folder}/x.html")
+    page = pagefile.Page((folder / "x.html").read_text()).documents["diff"]
+    hw.need((page["metric"], page["notes"][0], page["verdict"]) == ("allocated_bytes", note, answer["verdict"]), f"{page}")
+    hw.need("Allocated, top-down by functions: +200 MiB" in hw.ask("diff", "--view", "tree", *pair), "tree")
+    hw.need("allocated_bytes grows steadily: 100 MiB" in hw.ask("diff", "--trend", *pair), "trend")
+    # Of one of them alone it is known what is live: nothing is new for that.
+    one = hw.ask("diff", files["old"], files["live"])
+    hw.need("since the older file contains no live_bytes" in one, one)
+    hw.need("since the newer file contains no live_bytes" in hw.ask("diff", files["live"], files["old"]), "newer")
+    asked = json.loads(hw.ask("diff", files["old"], files["live"], "--metric", "live_bytes", "--json"))
+    hw.need(not asked["rows"] and "is unknown" in asked["verdict"][0], f"{asked}")
+    refused = hw.heapwise("diff", "--trend", "--metric", "live_bytes", *pair)
+    hw.need(refused.status == 3 and b"contain no live_bytes; use --metric allocated_bytes" in refused.stderr, f"{refused}")
+    # A gate is about what was asked, or what is usual.
+    gate = hw.heapwise("diff", *pair, "--fail-on-growth", "5%")
+    hw.need(gate.status == 3 and b"can't decide whether live_bytes grew" in gate.stderr, f"{gate}")
 
 
 @TESTS.test
