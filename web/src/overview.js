@@ -106,10 +106,13 @@ export const overTime = ({ documents, columns }) =>
           )
         : null;
 
-/** The first sites of a list of the report; null: it has none. */
-function most(data, title, list, metric, figure) {
-    const sites = data.documents.report.top?.[list] ?? [];
-    return sites.length
+/** Where bytes were allocated, of a file that knows of no calls. */
+const allocating = ({ totals, sorted_by, sites }) =>
+    totals.allocations === null && sorted_by === "allocated_bytes" ? sites : [];
+
+/** The first of these sites; null: there are none. */
+function most(data, title, sites, metric, figure) {
+    return sites?.length
         ? el(
               "section",
               {},
@@ -137,7 +140,13 @@ export function overview(data) {
             { class: `verdict ${judged(data)}` },
             verdict.length
                 ? verdict.map((line) => el("p", {}, line))
-                : el("p", {}, "The file has no verdict."),
+                : el(
+                      "p",
+                      {},
+                      totals.live_bytes_at_end === null && totals.allocated_bytes !== null
+                          ? "This file says what was allocated, and not what stayed."
+                          : "The file has no verdict.",
+                  ),
         ),
         cards(report),
         overTime(data),
@@ -176,13 +185,16 @@ export function overview(data) {
                 ),
                 el("p", {}, link("flame", "Flame graph")),
             ),
-            most(data, "Most allocations", "calls", "allocations", (site) =>
+            most(data, "Most allocations", report.top?.calls, "allocations", (site) =>
                 plural(site.allocations, "call", "calls"),
+            ),
+            most(data, "Most allocated", allocating(report), "allocated_bytes", (site) =>
+                bytes(site.allocated_bytes),
             ),
             most(
                 data,
                 "Most temporary allocations",
-                "temporary",
+                report.top?.temporary,
                 "temporary",
                 (site) => `${count(site.temporary)} of ${plural(site.allocations, "call", "calls")}`,
             ),

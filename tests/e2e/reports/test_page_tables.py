@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
 
 import hw
+import jfr_files
 from pages import Page, page_of, recording
 
 TESTS = hw.Tests()
@@ -82,6 +83,26 @@ def sites(folder):
         hw.need(name == "work" and total == 5 * 50000, f"{name}: {total}")
         page.turn("#view=overview")
         hw.need("Most allocations" in page.text() and "30 calls" in page.text(), page.text())
+        page.done()
+
+
+@TESTS.test
+def only_allocated(folder):
+    """A file that knows allocated bytes alone has its sites in the overview, and says what it does not know"""
+    chunk = jfr_files.Chunk()
+    for _ in range(3):
+        chunk.sample(["app/Main.load:12", "app/Main.main:3"], "[B", 1 << 20)
+    chunk.sample(["app/Main.save:15", "app/Main.main:3"], "[C", 1 << 19)
+    path = folder / "x.jfr"
+    path.write_bytes(chunk.whole())
+    with Page(folder, page_of(path)) as page:
+        text = page.text()
+        hw.need("This file says what was allocated, and not what stayed." in text, text)
+        listed = text.split("Most allocated")[1].split("Notes")[0]
+        words = ["3.00 MiB", "byte[]", "app.Main.load", "512 KiB", "char[]", "app.Main.save"]
+        places = [listed.find(word) for word in words]
+        hw.need(-1 not in places and places == sorted(places), listed)
+        hw.need("Most allocations" not in text, text)
         page.done()
 
 
