@@ -165,7 +165,9 @@ export function overview(data) {
                         ? UNKNOWN
                         : left
                           ? "Only what libraries keep for themselves."
-                          : "Nothing.",
+                          : recording.sample_bytes
+                            ? "Nothing that was sampled."
+                            : "Nothing.",
                 ),
                 el("p", {}, link("leaks", "All leaks")),
             ),

@@ -254,7 +254,10 @@ static bool site_rows_add_title(
 	if (shown < list->rows->len)
 		text_printf(
 			out, " (%zu of %s allocation sites)", shown, FMT_COUNT(list->rows->len));
-	text_add(out, list->rows->len ? "\n" : "\n  nothing\n");
+	text_add(out, list->rows->len ? "\n"
+		      : model_recording(page->model)->sample_bytes
+			      ? "\n  nothing that was sampled\n"
+			      : "\n  nothing\n");
 	return true;
 }
 

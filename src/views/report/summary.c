@@ -85,7 +85,8 @@ static void add_totals(const struct page *page, struct text *out)
 	const struct recording *recording = model_recording(page->model);
 	const struct range *range = &recording->range;
 	text_add(out, "\nTotals\n");
-	add_pair(page, "allocations", METRIC_ALLOCATIONS, "  of ", METRIC_ALLOCATED_BYTES, out);
+	add_pair(page, metric_is_known(METRIC_ALLOCATIONS, recording) ? "allocations" : "allocated",
+		METRIC_ALLOCATIONS, "  of ", METRIC_ALLOCATED_BYTES, out);
 	if (!(recording->unknown & UNKNOWN_FREES))
 		add_total(out, "frees", totals->frees, "", NULL);
 	add_pair(page, range->part || recording->snapshot ? "live then" : "never freed",

@@ -104,6 +104,20 @@ def only_allocated(folder):
         hw.need(-1 not in places and places == sorted(places), listed)
         hw.need("Most allocations" not in text, text)
         page.done()
+    hw.need("\n  allocated    3.50 MiB\n" in hw.ask("report", path), hw.ask("report", path))
+
+
+@TESTS.test
+def none_sampled(folder):
+    """Where no sample is live, the page and the report don't say that nothing is"""
+    path = folder / "x.heap"
+    path.write_text("heap profile: 0: 0 [10: 5242880] @ heap_v2/524288\n 0: 0 [10: 5242880] @ 0x401000 0x402000\n\n"
+                    "MAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 08:01 1 /bin/nosuch\n")
+    text = hw.ask("report", path, "--view", "never-freed")
+    hw.need("\nLive then\n  nothing that was sampled\n" in text, text)
+    with Page(folder, page_of(path)) as page:
+        hw.need("Nothing that was sampled." in page.text() and "Nothing.\n" not in page.text(), page.text())
+        page.done()
 
 
 @TESTS.test
