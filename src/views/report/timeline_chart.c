@@ -125,10 +125,24 @@ static void chart_add_row(const struct chart *chart, unsigned row, struct text *
 	text_add_char(out, '\n');
 }
 
+/* Where the terminal has no UTF-8, µs is us. */
+static void add_duration(const struct chart *chart, uint64_t time, struct text *out)
+{
+	static const char micro[] = "µ";
+	size_t begin = out->len;
+	text_add_duration_ns(out, time);
+	char *found = out->data && !chart->options->utf8 ? strstr(out->data + begin, micro) : NULL;
+	if (!found)
+		return;
+	*found = 'u';
+	memmove(found + 1, found + sizeof(micro) - 1, strlen(found + sizeof(micro) - 1) + 1);
+	out->len -= sizeof(micro) - 2;
+}
+
 static void add_time(const struct chart *chart, uint64_t time, struct text *out)
 {
 	if (chart->options->unit == TIMELINE_MS)
-		text_add_duration_ns(out, time);
+		add_duration(chart, time, out);
 	else if (chart->options->unit == TIMELINE_BYTES)
 		text_add_bytes(out, time);
 	else
