@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "analysis/evidence.h"
+#include "analysis/profile.h"
 #include "base/cleanup.h"
 #include "base/util.h"
 #include "cli/options/limits.h"
@@ -276,8 +277,12 @@ static int cmd_diff_compare(struct request *request, const struct operand operan
 static int choose_metric(struct request *request, const struct operand *operands, size_t count)
 {
 	struct recording all = {.unknown = 0};
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		struct error *error = profile_check_heap(operands[i].model);
+		if (error)
+			return message_error(error);
 		all.unknown |= model_recording(operands[i].model)->unknown;
+	}
 	enum metric known = metric_or_known(request->diff.metric, &all);
 	if (request->diff.metric_unasked)
 		request->diff.metric = request->page.shown.options.sort = known;
