@@ -23,7 +23,7 @@ LIBRARY = hw.BUILD / "src/runtime/libheapwise-rt.so"
 EXPORTED = {"heapwise_rt_request", "heapwise_rt_start", "heapwise_rt_stop", "heapwise_rt_dump", "heapwise_rt_ignore",
             "heapwise_rt_block_alloc", "heapwise_rt_block_free", "heapwise_rt_is_recording", "heapwise_rt_mark", "heapwise_rt_lsan_check", "heapwise_rt_lsan_function",
             "heapwise_rt_lsan_join", "heapwise_rt_lsan_annotate", "heapwise_rt_heap_check", "heapwise_rt_leak_check", "heapwise_rt_leak_check_cancel",
-            "heapwise_rt_check_stack", "heapwise_rt_check_report", "heapwise_rt_check_sums",
+            "heapwise_rt_check_stack", "heapwise_rt_check_report", "heapwise_rt_check_sums", "heapwise_rt_check_is_passed_by",
             *(f"heapwise_rt_pool_{name}" for name in ("create", "alloc", "free", "reset", "destroy", "trim", "move", "exists"))}
 SITE = "site_marked"
 RANGES = 60
