@@ -229,7 +229,7 @@ def read_by_perl_in_python(folder):
         names = [row["function"] for row in spots]
         # Where several functions have a name they are one there, and what is between < and > is left out.
         sums = {row["function"]: row["cum"]["live_bytes"] for row in spots
-                if names.count(row["function"]) == 1 and "<" not in row["function"] and row["cum"]["live_bytes"] >= 100000}
+                if names.count(row["function"]) == 1 and "<" not in row["function"] and row["cum"]["live_bytes"] >= 50000}
         hw.need({"_compile_bytecode", "_call_with_frames_removed"} <= set(sums), f"{names[:20]}")
         for name in ("google-pprof", "jeprof"):
             found = read_by(folder, name, f"{one.url}pprof/heap")
