@@ -57,10 +57,6 @@ bool filter_is_given(const struct filter *filter);
 /* Returns whether it chooses by names of functions, files and modules. */
 bool filter_has_patterns(const struct filter *filter);
 
-/* Returns whether a pattern fits the frame's function by name: then the frame is shown where others
- * like it are left out. `filter` may be NULL. */
-bool filter_names(const struct filter *filter, const struct shown_frame *frame);
-
 /* What a filter leaves. */
 struct filtered {
 	struct rows rows;

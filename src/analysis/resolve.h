@@ -37,11 +37,6 @@ static inline void resolver_cleanup(struct resolver **resolver)
  */
 void resolver_add_aliases(struct resolver *resolver);
 
-/* Makes stacks keep frames of Python's interpreter that the filter (NULL: none) names. It must
- * outlive the resolver. Called before the first stack. */
-struct filter;
-void resolver_show_named(struct resolver *resolver, const struct filter *filter);
-
 /*
  * Replaces what is in `ret` by the frames of a stack, innermost first, for a block of that kind.
  * Frames belong to the resolver. A module without usable symbols is no error: its frames have no

@@ -74,8 +74,6 @@ static struct error *build_side(const struct model *model, enum diff_scope scope
 		return profile_build(model, all_frames, filter, ret);
 	ret->model = model;
 	error = resolver_create(model, all_frames, &ret->resolver);
-	if (!error)
-		resolver_show_named(ret->resolver, filter);
 	if (!error && scope == DIFF_INHERITED)
 		error = rows_build_inherited(model, ret->resolver, &ret->all);
 	if (error)

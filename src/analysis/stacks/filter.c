@@ -107,16 +107,6 @@ bool filter_is_given(const struct filter *filter)
 	return filter->by_kind;
 }
 
-bool filter_names(const struct filter *filter, const struct shown_frame *frame)
-{
-	for (unsigned i = 0; filter && i < FILTER_PARTS; i++)
-		if (filter->patterns[i] &&
-			(pattern_match(filter->patterns[i], frame->function) ||
-				pattern_match(filter->patterns[i], frame->brief)))
-			return true;
-	return false;
-}
-
 static uint64_t hash_frame(const struct shown_frame *frame)
 {
 	return hash_u64((uintptr_t)frame);

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "analysis/filter.h"
 #include "analysis/stacks/method_name.h"
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -77,8 +76,7 @@ struct error *frame_maker_add(struct frame_maker *maker, struct shown_frame fram
 	if (error)
 		return error;
 	frame.of_interpreter = maker->has_python && frame.kind == FRAME_NATIVE && frame.module &&
-			       known_python_module(frame.module) &&
-			       !filter_names(maker->naming, &frame);
+			       known_python_module(frame.module);
 	maker->any.of_recorder |= frame.of_recorder;
 	maker->any.of_interpreter |= frame.of_interpreter;
 	struct shown_frame *copy = arena_alloc(&maker->arena, sizeof(*copy));

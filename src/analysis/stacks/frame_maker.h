@@ -14,18 +14,15 @@
 #include "base/error.h"
 #include "model/model.h"
 
-struct filter;
-
 struct frame_maker {
 	const struct model *model;
 	struct loaded_files files;
 	struct place_map places;
-	struct arena arena;          /* frames */
-	struct frame_vec made;       /* in the order in which they were */
-	bool with_aliases;           /* frames get them */
-	bool has_python;             /* the model has code of it */
-	const struct filter *naming; /* functions of the interpreter that it names stay; or NULL */
-	struct hidden_kinds any;     /* of the frames that were made */
+	struct arena arena;      /* frames */
+	struct frame_vec made;   /* in the order in which they were */
+	bool with_aliases;       /* frames get them */
+	bool has_python;         /* the model has code of it */
+	struct hidden_kinds any; /* of the frames that were made */
 };
 
 /* Where code is. */

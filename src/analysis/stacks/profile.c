@@ -47,8 +47,6 @@ struct error *profile_build(const struct model *model, bool all_frames, const st
 	ret->model = model;
 	struct error *error = resolver_create(model, all_frames, &ret->resolver);
 	if (!error)
-		resolver_show_named(ret->resolver, filter);
-	if (!error)
 		error = rows_build(model, ret->resolver, &ret->all);
 	if (!error && library_own_counts(model))
 		library_own_forget(&ret->all);

@@ -378,11 +378,6 @@ void resolver_add_aliases(struct resolver *resolver)
 	resolver->maker.with_aliases = true;
 }
 
-void resolver_show_named(struct resolver *resolver, const struct filter *filter)
-{
-	resolver->maker.naming = filter;
-}
-
 void resolver_notes(const struct resolver *resolver, struct text *ret)
 {
 	if (resolver->hidden_frames.hid_interpreter)

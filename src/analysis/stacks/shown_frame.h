@@ -31,8 +31,8 @@ struct shown_frame {
 	bool is_system;    /* of a library that is part of the system's C and C++ */
 	bool of_malloc;    /* of a library that is a malloc: known_allocator_module() */
 	bool of_recorder;  /* of heapwise's own library in the program */
-	/* Of the interpreter of Python, in a model with such code; no filter names it. Not shown in
-	 * stacks with a frame that is_python. */
+	/* Of the interpreter of Python, in a model with such code. Not shown in stacks with a frame
+	 * that is_python. */
 	bool of_interpreter;
 	bool is_python;  /* a code object of Python */
 	bool inlined;    /* into the next frame outward */

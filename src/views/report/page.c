@@ -253,7 +253,6 @@ struct error *view_write(const struct view *view, const struct model *model,
 			model, options->all_frames || options->write_suppressions, &resolver);
 	if (error)
 		return error;
-	resolver_show_named(resolver, options->filter);
 	if (options->write_suppressions)
 		resolver_add_aliases(resolver);
 	bool for_programs = view_is_for_programs(options);

@@ -154,20 +154,22 @@ def compared(folder):
 
 @TESTS.test
 def named(folder):
-    """A frame of the interpreter that a filter or a suppression names is found."""
+    """A filter that names a frame of the interpreter finds it with all frames alone, a suppression always."""
     file = mixed(folder)
     name = "_PyObject_MakeTpCall"
     found = []
     for options in ((), ("--all-frames",)):
         sites = hw.report(file, "--focus", f"^{name}$", *options)["sites"]
-        hw.need(all(name in [frame["function"] for frame in site["stack"]] for site in sites), "it is not shown")
+        for site in sites:
+            hw.need(name in [frame["function"] for frame in site["stack"]], f"it is not shown: {site}")
+            hw.need(bool(options) or not any(map(is_python, site["stack"])), f"a stack of Python: {site}")
         found.append(sum(site["allocated_bytes"] for site in sites))
-    hw.need(found[0] == found[1] > 1000000, f"{found} bytes")
+    hw.need(found[0] < found[1] > 1000000, f"{found} bytes")
     suppressions = folder / "x.supp"
     suppressions.write_text("{\n  a\n  Memcheck:Leak\n  ...\n  fun:taker_malloc\n  ...\n  fun:%s\n  ...\n}\n" % name)
     leaks = [json.loads(hw.heapwise("leaks", file, "--json", "--show-leak-kinds=all", *options).text)["leaks"]
              for options in ((), ("--suppressions", suppressions))]
-    lost = sum(record["blocks"] for record in leaks[0]["records"] if record["kind"] == "definite"
+    lost = sum(record["blocks"] for record in leaks[0]["records"] if record["kind"] != "reachable"
                and {name, "taker_malloc"} <= {frame["function"] for frame in record["stack"]})
     hw.need(leaks[1]["summary"]["suppressed"]["blocks"] == lost > 50, f"{leaks[1]['summary']['suppressed']}, not {lost} blocks")
 
