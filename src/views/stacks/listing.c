@@ -320,9 +320,9 @@ static const struct column listed_columns[] = {
 		.says = "its number; null: figures of code whose line is not known"},
 	[TEXT] = {"text", COLUMN_TEXT, .says = "null if the source was not found"},
 	SUMS_COLUMNS(LINE_FLAT, "; null if that is nothing"),
-	[LINE_TRACED] = {"traced", COLUMN_RECORD,
+	[LINE_TRACED] = {"traced", COLUMN_RECORD, .optional = true,
 		.says = "of a function that was traced (`run --line-rss`): what was seen when the "
-			"line ran; null: it was not traced, or did not run",
+			"line ran; null: it did not run",
 		.nested = &traced_type},
 	COLUMNS_END};
 
@@ -349,12 +349,12 @@ static void listing_line_cell(const void *context, size_t row, unsigned column, 
 		add_whole_line(&ret->built, line->text);
 		cell_take_built(ret);
 	} else if (column == LINE_TRACED) {
-		const struct traced_line *traced =
-			listing_trace(&at->listing->parts.data[at->inner->part], line->line);
+		const struct listing_part *part = &at->listing->parts.data[at->inner->part];
+		const struct traced_line *traced = listing_trace(part, line->line);
 		if (traced)
 			cell_take_record(ret, &traced_type, traced);
 		else
-			ret->state = CELL_UNKNOWN;
+			ret->state = part->traces.len ? CELL_UNKNOWN : CELL_ABSENT;
 	} else if (column != TEXT) {
 		listing_sums_cell(at, figures ? &figures->flat : NULL,
 			figures ? &figures->cum : NULL, column == LINE_CUM, ret);

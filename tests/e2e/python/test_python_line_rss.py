@@ -23,7 +23,7 @@ TRACED = ("build", "numbers", "feed", "deep", "fails", "thrown", "waits", "calls
 def traced_lines(recording, wanted):
     """{line: what was seen of it} in a function or file"""
     (part,) = json.loads(hw.ask("list", wanted, recording, "--json"))["parts"]
-    return {line["line"]: line["traced"] for line in part["lines"] if line["traced"]}
+    return {line["line"]: line["traced"] for line in part["lines"] if line.get("traced")}
 
 
 def need_counts(recording, truth):
