@@ -159,7 +159,7 @@ bool traced_lines_put(struct traced_lines *lines, struct buf *ret)
 	const struct traced_place *place;
 	struct traced_figures *row;
 	while ((row = traced_map_next(&lines->rows, &index, &place))) {
-		if (!row->count && !row->growth_pages && !row->unsized)
+		if (!row->count && !row->growth_pages && !row->unsized && !row->largest_pages)
 			continue;
 		row_put(&c, *place, row);
 		lines->written++;

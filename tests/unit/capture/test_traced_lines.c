@@ -79,6 +79,20 @@ CASE(unknown_sizes, "a size that is not known is none of 0")
 	traced_lines_deinit(&lines);
 }
 
+CASE(between, "what ends after its begin was written keeps its size")
+{
+	struct traced_lines lines = {0};
+	struct buf payload = {0};
+	add(&lines, 0, HW_TRACED_LINE, CODE, 2, 7);
+	CHECK(traced_lines_put(&lines, &payload));
+	add(&lines, 0, HW_TRACED_RETURN, CODE, 2, 7);
+	CHECK(traced_lines_put(&lines, &payload));
+	CHECK_U64(lines.written, 2);
+	buf_deinit(&payload);
+	traced_lines_deinit(&lines);
+}
+
+/* Of the target, which may write anything. */
 CASE(nonsense, "nonsense of the target is no line")
 {
 	struct traced_lines lines = {0};
