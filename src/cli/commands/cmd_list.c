@@ -260,10 +260,6 @@ static void say_columns(const struct request *request)
 		message("Increment: by how much the process's resident memory grew while the line "
 			"ran, all times together; Mem usage: the most it was after the line%s",
 			all ? "" : ". Functions that were not traced:");
-	if (request->listing.traces_left_out)
-		message("lines of traced functions found no room %" PRIu64
-			" times, and are not in these figures",
-			request->listing.traces_left_out);
 	if (all)
 		return;
 	message("Increment: of what each line and its callees allocated, %s; lines were not "
@@ -312,6 +308,10 @@ static struct error *write_list(const struct stacks *view, void *ctx, const stru
 	_cleanup_free_ struct listing_source *sources = calloc(count + 1, sizeof(*sources));
 	struct error *error = sources ? NULL : error_no_memory();
 	request->list.view = request->shown.options;
+	if (listing->traces_left_out)
+		message("lines of traced functions found no room %" PRIu64
+			" times, and are not in these figures",
+			listing->traces_left_out);
 	while (!error && found < count) {
 		const struct source_search search = {.file = listing->parts.data[found].file,
 			.cwd = target->cwd,
