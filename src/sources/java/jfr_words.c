@@ -118,7 +118,7 @@ static void live_remark(const struct jfr_facts *facts, struct text *text)
 	}
 	if (!kind_exists(facts, JFR_OLD))
 		return;
-	text_add(text, "jdk.OldObjectSample tells of ");
+	text_add(text, "jdk.OldObjectSample has ");
 	text_add_counted(text, facts->sums[JFR_OLD].events, "object that", "objects that");
 	text_add(text,
 		" stayed, of those that JFR kept an eye on: a choice, and no measure of what "
