@@ -300,7 +300,7 @@ static void measured_mark(const struct hprof_layout_of *of)
 	}
 }
 
-/* The least distance is a size: of several objects, one has a next one right behind it. */
+/* The least distance is a size: of several objects, one has a next one right after it. */
 static void measured_set(const struct hprof_layout_of *of)
 {
 	for (size_t i = 0; i < of->shape_count; i++)

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "sources/java/jfr_events.h"
 
-/* Damaged chunks that are told one by one. */
+/* Damaged chunks that are named, each in a sentence. */
 #define SPOILT_NAMED_MOST 8u
 
 struct jfr_facts {
@@ -23,7 +23,7 @@ struct jfr_facts {
 	char spoilt_words[256]; /* why the first one can't */
 };
 
-/* Bits of enum unknown_figure: what the file tells. */
+/* Bits of enum unknown_figure: of those that the file has. */
 uint32_t jfr_known_figures(const struct jfr_facts *facts);
 /* Whether objects of jdk.OldObjectSample are shown: what JFR chose of those that stayed. Beside
  * figures of all objects they would look like what is left of these. */
