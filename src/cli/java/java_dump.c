@@ -109,7 +109,7 @@ int java_dump_show(const struct java_dump *dump)
 	return file_show(dump, dump->file, NULL);
 }
 
-/* What the JVM answers is text for people: the file tells whether it is whole. */
+/* What the JVM answers is text for people: whether it is whole is seen from the file. */
 static struct error *dump_write(
 	const struct java_vm *vm, const struct java_exchange *exchange, int *ret_fd)
 {

@@ -181,7 +181,7 @@ static struct error *line_make(char *const *argv, struct buf *ret)
 	return NULL;
 }
 
-/* Behind the other options, as an agent of the user comes first then, and has the sampling if it
+/* After the other options, as an agent of the user comes first then, and has the sampling if it
  * wants that. */
 static struct error *argument_insert(struct java_run *run, const char *library,
 	const struct buf *line, struct launch_options *launch)
